@@ -1,0 +1,123 @@
+# memtool - one Makefile, out-of-tree builds in build/<variant>/.
+#   make              build/release/memtool, and the link ./memtool
+#   make help         what else there is
+# User variables CC CFLAGS CPPFLAGS LDFLAGS LDLIBS PREFIX DESTDIR are respected.
+
+VARIANT ?= release
+CC ?= cc
+PREFIX ?= /usr/local
+PKG_CONFIG ?= pkg-config
+PYTHON ?= python3
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+
+BUILD := build/$(VARIANT)
+ifeq ($(V),1)
+Q :=
+else
+Q := @
+endif
+
+# ---- dependencies -------------------------------------------------------------------------------
+
+DEPS := libcjson zlib cairo
+ifeq ($(filter clean help,$(MAKECMDGOALS)),)
+MISSING := $(foreach p,$(DEPS),$(shell $(PKG_CONFIG) --exists $(p) || echo $(p)))
+ifneq ($(strip $(MISSING)),)
+$(error pkg-config does not find: $(MISSING). Run scripts/install-deps)
+endif
+endif
+DEPS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(DEPS) 2>/dev/null)
+DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS) 2>/dev/null)
+CHECK_CFLAGS := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
+CHECK_LIBS := $(shell $(PKG_CONFIG) --libs check 2>/dev/null)
+
+# ---- flags --------------------------------------------------------------------------------------
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
+  -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wwrite-strings -Wcast-qual \
+  -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough -Wdouble-promotion -fno-common
+ifeq ($(WERROR),1)
+WARN += -Werror
+endif
+
+OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+OPT_debug := -O0 -g3 -DMT_EXPENSIVE=1
+OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DMT_EXPENSIVE=1
+OPT_tsan := -O1 -g -fsanitize=thread
+OPT_cov := -O0 -g --coverage
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DMT_EXPENSIVE=1
+LINK_release := -Wl,-z,relro,-z,now
+LINK_asan := -fsanitize=address,undefined
+LINK_tsan := -fsanitize=thread
+LINK_cov := --coverage
+LINK_fuzz := -fsanitize=address,undefined
+
+ALL_CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/generated -D_POSIX_C_SOURCE=200809L $(DEPS_CFLAGS) $(CPPFLAGS)
+ALL_CFLAGS := -std=c17 -fPIC -fvisibility=hidden $(OPT_$(VARIANT)) $(WARN) $(CFLAGS)
+ALL_LDFLAGS := $(LINK_$(VARIANT)) $(LDFLAGS)
+ALL_LDLIBS := $(DEPS_LIBS) -lm -lpthread -ldl $(LDLIBS)
+
+# ---- files --------------------------------------------------------------------------------------
+
+SOURCES := $(sort $(wildcard src/*/*.c))
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+MAIN_OBJECT := $(BUILD)/src/cli/main.o
+LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
+UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
+FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS := $(FUZZ_SOURCES:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%)
+
+.PHONY: all
+all: $(BUILD)/memtool ## build memtool (default)
+ifeq ($(VARIANT),release)
+	$(Q)ln -sf $(BUILD)/memtool memtool
+endif
+
+-include $(sort $(wildcard scripts/make/*.mk))
+
+# Objects are rebuilt when the compiler or a flag changes.
+FLAGS_STAMP := $(BUILD)/flags
+FLAGS_TEXT := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+$(FLAGS_STAMP): FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(FLAGS_TEXT)' | cmp -s - $@ || echo '$(FLAGS_TEXT)' > $@
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/%.o: %.c $(FLAGS_STAMP)
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/libmemtool.a: $(LIB_OBJECTS)
+	@echo "  AR   $@"
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/memtool: $(MAIN_OBJECT) $(BUILD)/libmemtool.a
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+# ---- tests --------------------------------------------------------------------------------------
+
+TEST_SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c)))
+$(BUILD)/tests/%.o: ALL_CPPFLAGS += $(CHECK_CFLAGS) -Itests/support
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_SUPPORT) $(BUILD)/libmemtool.a
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(ALL_LDLIBS) $(CHECK_LIBS) -o $@
+
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZERS:=.d) $(TEST_SUPPORT:.o=.d)
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build memtool
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes snapshots: the readers, the simulator's recorder and the tests all build through this face.
+ * Interns strings, frames and stacks. Ids are valid at once and stay valid in the finished
+ * snapshot.
+ *
+ * Every function that returns an id returns 0 (and every bool function false) only when memory or
+ * the id space ran out; the builder then stays valid for mt_builder_free.
+ */
+#ifndef MEMTOOL_BUILDER_H
+#define MEMTOOL_BUILDER_H
+
+#include <memtool/error.h>
+#include <memtool/model.h>
+
+struct mt_builder;
+
+/* `seed` for the hash tables. NULL when out of memory. Caller frees with mt_builder_free or hands
+ * it over with mt_builder_finish. */
+struct mt_builder *mt_builder_new(uint64_t seed) MT_NODISCARD;
+void mt_builder_free(struct mt_builder *b);
+
+uint32_t mt_builder_str(struct mt_builder *b, const void *p, size_t n) MT_NODISCARD;
+uint32_t mt_builder_cstr(struct mt_builder *b, const char *s) MT_NODISCARD;
+
+/* Equal frames get the same id. */
+uint32_t mt_builder_frame(struct mt_builder *b, const struct mt_frame *f) MT_NODISCARD;
+
+/* Equal lists of frame ids get the same id; innermost first; n may be 0 (then the id is that of the
+ * empty stack, which is not "none"). */
+uint32_t mt_builder_stack(struct mt_builder *b, const uint32_t *frames, size_t n) MT_NODISCARD;
+
+/* The index of a stream in the snapshot; SIZE_MAX when there are more than 65,535. */
+size_t mt_builder_stream(struct mt_builder *b, uint64_t handle, bool negative) MT_NODISCARD;
+
+/* The index of a pool, SIZE_MAX when out of memory. */
+size_t mt_builder_pool(struct mt_builder *b, struct mt_pool_id id) MT_NODISCARD;
+
+/* The index of a set of event keys; SIZE_MAX when there are more than 255 or memory is out. */
+size_t mt_builder_event_shape(struct mt_builder *b, uint32_t present, uint32_t action_name)
+    MT_NODISCARD;
+
+/* Appends; e->shape and e->stream must be indexes that this builder gave. Events of one trace must
+ * be appended one after the other. */
+bool mt_builder_event(struct mt_builder *b, const struct mt_event *e) MT_NODISCARD;
+size_t mt_builder_n_events(const struct mt_builder *b);
+
+/* Sets a rare column of event `index`. */
+bool mt_builder_event_column(struct mt_builder *b, size_t index, enum mt_event_column column,
+                             uint32_t value) MT_NODISCARD;
+
+/* The next device's trace is the events [first, first + n). `host`: it goes to host_traces. */
+bool mt_builder_trace(struct mt_builder *b, size_t first, size_t n, bool host) MT_NODISCARD;
+
+/* Appends a segment; s->first_block and n_blocks must name blocks already appended with
+ * mt_builder_block. `host`: it goes to host_segments. */
+bool mt_builder_segment(struct mt_builder *b, const struct mt_segment *s, bool host) MT_NODISCARD;
+bool mt_builder_block(struct mt_builder *b, const struct mt_block *block) MT_NODISCARD;
+size_t mt_builder_n_blocks(const struct mt_builder *b);
+bool mt_builder_history(struct mt_builder *b, const struct mt_history *h) MT_NODISCARD;
+bool mt_builder_annotation(struct mt_builder *b, const struct mt_annotation *a) MT_NODISCARD;
+
+/* Appends n values in one run; returns the index of the first, 0 when out of memory. */
+uint32_t mt_builder_values(struct mt_builder *b, const struct mt_value *v, size_t n) MT_NODISCARD;
+
+/* Puts {key: value} in front of the list `head` and returns the new head. */
+uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uint32_t value)
+    MT_NODISCARD;
+
+/* Top-level facts: `present` bits, settings, unknown keys, source. */
+void mt_builder_top(struct mt_builder *b, uint32_t present, uint32_t settings, uint32_t extra);
+void mt_builder_source(struct mt_builder *b, const struct mt_source *source);
+
+/*
+ * Closes the books: fills in what old files leave out (block addresses, requested sizes from the
+ * history), gives every block its segment, and hands the memory over to *out, which the caller
+ * frees with mt_snapshot_release. b must not be used afterwards, whatever is returned. Errors:
+ * MT_NOMEM.
+ */
+enum mt_status mt_builder_finish(struct mt_builder *b, struct mt_snapshot *out,
+                                 struct mt_error *err) MT_NODISCARD;
+
+#endif

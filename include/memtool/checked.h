@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Arithmetic on numbers that come from input: each returns true when the result does not fit. */
+#ifndef MEMTOOL_CHECKED_H
+#define MEMTOOL_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define mt_add_overflow(a, b, out) __builtin_add_overflow((a), (b), (out))
+#define mt_sub_overflow(a, b, out) __builtin_sub_overflow((a), (b), (out))
+#define mt_mul_overflow(a, b, out) __builtin_mul_overflow((a), (b), (out))
+
+/* a + b, or UINT64_MAX where that does not fit: for totals that are only shown. */
+static inline uint64_t mt_add_sat(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return mt_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The only file that uses compiler extensions: attributes, branch hints, assertions. */
+#ifndef MEMTOOL_COMPILER_H
+#define MEMTOOL_COMPILER_H
+
+#define MT_NODISCARD __attribute__((warn_unused_result))
+#define MT_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
+#define MT_NORETURN __attribute__((noreturn))
+#define MT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define MT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define MT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Says where on stderr and aborts. For what only a bug in memtool can bring about, never for input.
+ */
+MT_NORETURN void mt_bug(const char *file, int line, const char *what);
+
+/* Kept in every build: cheap checks of memtool's own promises. */
+#define MT_ASSERT(x) (MT_LIKELY(x) ? (void)0 : mt_bug(__FILE__, __LINE__, #x))
+
+#endif

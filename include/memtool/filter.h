@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The filters that all verbs share: which events, blocks and segments the user wants to look at. */
+#ifndef MEMTOOL_FILTER_H
+#define MEMTOOL_FILTER_H
+
+#include <regex.h>
+
+#include <memtool/error.h>
+#include <memtool/model.h>
+
+enum mt_pool_choice {
+    MT_POOL_ANY,
+    MT_POOL_IS_SMALL,
+    MT_POOL_IS_LARGE,
+    MT_POOL_IS_DEFAULT,
+    MT_POOL_IS_PRIVATE,
+    MT_POOL_IS_ID
+};
+
+/* A zeroed filter lets everything through but for the ranges: use mt_filter_init. */
+struct mt_filter {
+    int32_t device; /* -1: all */
+    bool has_stream;
+    bool stream_is_index; /* a small number as memtool prints it, else a handle */
+    uint64_t stream;
+    enum mt_pool_choice pool;
+    struct mt_pool_id pool_id;
+    uint64_t size_min, size_max;   /* both ends inside */
+    uint64_t event_min, event_max; /* index in the device's trace, [min, max) */
+    bool has_time;
+    bool time_is_absolute;            /* else since the device's first event */
+    int64_t time_min_us, time_max_us; /* both ends inside */
+    const char *annotation;           /* only inside annotations of this name; NULL: all */
+    bool has_frame, has_not_frame;
+    regex_t frame, not_frame; /* matched against "file:line name" of each frame */
+    bool live_only, freed_only;
+};
+
+/* Lets everything through. */
+void mt_filter_init(struct mt_filter *f);
+void mt_filter_release(struct mt_filter *f);
+
+/* True when the filter lets everything through (so totals are those of the whole file). */
+bool mt_filter_is_open(const struct mt_filter *f);
+
+/* Compiled against one snapshot: stack matches are cached by stack id. Borrowed filter and
+ * snapshot. */
+struct mt_filtered {
+    const struct mt_filter *filter;
+    const struct mt_snapshot *snapshot;
+    unsigned char *stack_verdict; /* 0 unknown, 1 yes, 2 no; NULL without frame filters */
+};
+enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
+                                const struct mt_snapshot *s, struct mt_error *err) MT_NODISCARD;
+void mt_filtered_release(struct mt_filtered *f);
+
+bool mt_filtered_device(const struct mt_filtered *f, int32_t device);
+bool mt_filtered_segment(const struct mt_filtered *f,
+                         const struct mt_segment *s); /* device, stream, pool */
+bool mt_filtered_block(struct mt_filtered *f,
+                       const struct mt_block *b); /* its segment too; size, frames */
+/* `index` in the trace of `device`. Live/freed is the caller's business. */
+bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index);
+
+#endif

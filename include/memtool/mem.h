@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only door to malloc. Everything returns NULL when memory is out; the caller turns that into
+ * MT_NOMEM. Tests make the nth call fail by wrapping malloc and realloc at link time.
+ */
+#ifndef MEMTOOL_MEM_H
+#define MEMTOOL_MEM_H
+
+#include <stddef.h>
+
+#include <memtool/compiler.h>
+
+/* count * size bytes, not cleared; NULL when out of memory or when the product overflows. A product
+ * of zero gives a pointer that may be freed. Caller frees with mt_mem_free. */
+void *mt_mem_alloc(size_t count, size_t size) MT_NODISCARD;
+
+/* The same, cleared. */
+void *mt_mem_zalloc(size_t count, size_t size) MT_NODISCARD;
+
+/* Resizes to count * size bytes; on NULL the old block is untouched. */
+void *mt_mem_realloc(void *p, size_t count, size_t size) MT_NODISCARD;
+
+/* Accepts NULL. */
+void mt_mem_free(void *p);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Printing: what every report shares. A report is a function that takes results and a
+ * `struct mt_report *` and writes text or, with `json`, one JSON object. Reports live in
+ * src/report/report_<verb>.c; they compute nothing.
+ */
+#ifndef MEMTOOL_REPORT_H
+#define MEMTOOL_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include <memtool/model.h>
+#include <memtool/units.h>
+
+/* How to print; made by cli/ from the options that all verbs share. */
+struct mt_report {
+    FILE *out;
+    bool json;
+    bool color;
+    struct mt_size_format size;
+    size_t limit;     /* rows of a table, 0 = all */
+    int width;        /* columns of the terminal; 0 = do not cut lines (not a terminal) */
+    int verbose;      /* -v, -vv ... */
+    bool full_path;   /* whole file names in frames */
+    bool all_frames;  /* do not fold internal frames */
+    int stack_lines;  /* lines of each stack: 1 = the first user frame, 0 = all */
+    const char *file; /* name of the input as the user gave it */
+};
+
+/* ---- text ---- */
+
+/* The four colours of memtool; each also says in words what it means. */
+enum mt_color {
+    MT_COLOR_NONE,
+    MT_COLOR_BAD,
+    MT_COLOR_GOOD,
+    MT_COLOR_WARN,
+    MT_COLOR_HEAD,
+    MT_COLOR_DIM
+};
+
+/* Escape sequence to begin a colour, or "" when r->color is off; mt_color_end likewise. */
+const char *mt_color_begin(const struct mt_report *r, enum mt_color c);
+const char *mt_color_end(const struct mt_report *r);
+
+/* r->size as text. */
+struct mt_size_text mt_report_size(const struct mt_report *r, uint64_t bytes);
+struct mt_size_text mt_report_delta(const struct mt_report *r, int64_t bytes);
+
+/* Appends s with control characters, bidirectional overrides and broken UTF-8 made visible
+ * (\x1b, \u202e, \xff): safe for every terminal. */
+void mt_text_safe(struct mt_buf *b, struct mt_str s);
+
+/* Columns that valid, safe UTF-8 text takes on a terminal (wcwidth). */
+int mt_text_width(const char *s);
+
+/* A table: columns are added first, then cells row by row; printing aligns them. */
+struct mt_table;
+enum mt_align { MT_LEFT, MT_RIGHT };
+struct mt_table *mt_table_new(void) MT_NODISCARD;
+void mt_table_free(struct mt_table *t);
+void mt_table_column(struct mt_table *t, const char *title, enum mt_align align);
+/* The next cell, printf-like; text from input must have passed mt_text_safe. The last column is cut
+ * to the terminal's width when it is MT_LEFT. */
+void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);
+/* The same in a colour. */
+void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
+    MT_PRINTF(3, 4);
+/* A rule before the next row (for TOTAL). */
+void mt_table_rule(struct mt_table *t);
+/* Prints with `indent` blanks in front; MT_NOMEM when a cell could not be kept, MT_OUTPUT never
+ * (cli/ checks the stream at the end). */
+enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int indent,
+                              struct mt_error *err) MT_NODISCARD;
+
+/* ---- JSON ---- */
+
+/*
+ * {"memtool": version, "schema": schema, "file": r->file}; NULL when out of memory. Numbers are
+ * written exactly: cJSON keeps doubles, so integers go in as raw text.
+ * All mt_json_* setters return false when memory ran out.
+ */
+cJSON *mt_json_begin(const struct mt_report *r, const char *schema) MT_NODISCARD;
+bool mt_json_u64(cJSON *object, const char *key, uint64_t n);
+bool mt_json_i64(cJSON *object, const char *key, int64_t n);
+bool mt_json_ratio(cJSON *object, const char *key, double x);     /* finite, else null */
+bool mt_json_addr(cJSON *object, const char *key, uint64_t addr); /* "0x7f.." */
+bool mt_json_str(cJSON *object, const char *key,
+                 struct mt_str s); /* invalid UTF-8 becomes U+FFFD */
+bool mt_json_bool(cJSON *object, const char *key, bool b);
+bool mt_json_null(cJSON *object, const char *key);
+/* Items without a key, for arrays; caller adds them with cJSON_AddItemToArray. */
+cJSON *mt_json_u64_item(uint64_t n) MT_NODISCARD;
+cJSON *mt_json_str_item(struct mt_str s) MT_NODISCARD;
+/* Prints the object indented (or on one line: NDJSON), a newline behind it, and deletes it; NULL is
+ * taken as out of memory. Errors: MT_NOMEM. */
+enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_line,
+                           struct mt_error *err) MT_NODISCARD;
+
+/* ---- stacks ---- */
+
+/* A frame that says little to the user: PyTorch's, Python's or C++ internals. */
+bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f);
+
+/* "train.py:42 forward" of the first user frame (or the innermost when all are internal, or
+ * "(no stack)" for stack 0), safe for terminals, appended to b. */
+void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                    const struct mt_report *r);
+
+/* [{name, filename, line}] of a stack, innermost first, all frames. NULL: out of memory. */
+cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack) MT_NODISCARD;
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a verb is. Each src/cli/cmd_<name>.c exports one `const struct mt_command`, placed first in
+ * its file, and commands.c lists it. Parsing, range errors, --help, completion and the OPTIONS part
+ * of the man page all come from the option tables.
+ *
+ * To add a verb: write cmd_<name>.c, add a line to commands.c, a page man/memtool-<name>.1 (its
+ * OPTIONS part is generated: make man), golden tests in tests/cli/<name>/.
+ */
+#ifndef MEMTOOL_CLI_COMMAND_H
+#define MEMTOOL_CLI_COMMAND_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <memtool/error.h>
+#include <memtool/filter.h>
+#include <memtool/report.h>
+
+enum mt_option_kind {
+    MT_OPTION_FLAG,   /* bool */
+    MT_OPTION_COUNT,  /* int, + 1 each time */
+    MT_OPTION_TEXT,   /* const char * */
+    MT_OPTION_TEXTS,  /* struct mt_texts, repeatable */
+    MT_OPTION_INT,    /* int64_t within [min, max] */
+    MT_OPTION_NUMBER, /* double within [min, max] */
+    MT_OPTION_SIZE,   /* uint64_t bytes within [min, max]; "64M" */
+    MT_OPTION_CHOICE, /* int, index into choices */
+    MT_OPTION_CUSTOM  /* `parse` does it */
+};
+
+struct mt_texts {
+    const char **v; /* borrowed from argv */
+    size_t n;
+};
+
+struct mt_option {
+    char letter; /* 0: none */
+    const char *name;
+    enum mt_option_kind kind;
+    size_t offset;              /* of the field in its group's settings struct */
+    const char *arg;            /* name of the argument for help, with its unit: "SIZE", "STEPS" */
+    const char *help;           /* one line, no full stop */
+    const char *const *choices; /* NULL-terminated */
+    double min, max;            /* both 0: no bounds */
+    /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
+    enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);
+    bool common; /* shown by -h; --help shows all */
+};
+
+/* A named list of options that write into one settings struct (shared groups: options_common.c). */
+struct mt_option_group {
+    const char *title; /* heading in --help */
+    const struct mt_option *options;
+    size_t n;
+    size_t offset; /* of the group's struct inside the command's settings */
+};
+
+/* The group that every verb has; must be the first field of each command's settings. */
+struct mt_common {
+    bool json;
+    bool csv, tsv;
+    int unit; /* enum mt_unit */
+    bool exact;
+    int64_t limit; /* -n; -1: not given */
+    bool force;
+    bool full_path;
+    bool all_frames;
+    int64_t stack_lines; /* --stack N, 0 = full; -1: not given */
+    bool quiet;
+    int verbose;
+    int color; /* 0 auto, 1 always, 2 never */
+    bool no_pager;
+    bool salvage;
+    uint64_t max_input; /* bytes, 0 = no limit */
+    int64_t max_depth;
+    uint64_t max_events;
+    const char *output; /* -o */
+};
+extern const struct mt_option_group MT_GROUP_COMMON; /* of struct mt_common, offset 0 */
+extern const struct mt_option
+    MT_FILTER_OPTIONS[]; /* of struct mt_filter; a verb makes a group of it */
+extern const size_t MT_FILTER_OPTIONS_N;
+
+/* The process as a verb sees it. */
+struct mt_cli {
+    FILE *out;
+    FILE *err;
+    bool out_is_terminal, err_is_terminal;
+    int width; /* of the terminal, 0 when out is none */
+    uint64_t hash_seed;
+    const struct mt_command *command;
+};
+
+struct mt_command {
+    const char *name;        /* "trace_plot"; "trace-plot" is accepted too */
+    const char *summary;     /* one line for the list of verbs, no full stop */
+    const char *usage;       /* "[options] FILE..." */
+    const char *description; /* a paragraph for --help and the man page */
+    const char *examples; /* two lines for -h: "memtool peak snap.pickle    who holds the most" */
+    const struct mt_option_group *groups; /* the verb's own; MT_GROUP_COMMON comes by itself */
+    size_t n_groups;
+    size_t settings_size;             /* of a struct that begins with struct mt_common */
+    void (*defaults)(void *settings); /* may be NULL: all zero but for the common ones */
+    int min_files, max_files;         /* max < 0: any number */
+    int (*run)(struct mt_cli *cli, void *settings, char **files, size_t n_files); /* exit code */
+    void (*release)(void *settings);                                              /* may be NULL */
+};
+
+extern const struct mt_command *const MT_COMMANDS[]; /* NULL-terminated, in the order of --help */
+
+/* ---- what verbs use ---- */
+
+/* Prints "memtool: FILE: text" and "hint: ..." to cli->err; returns the exit code of err->code. */
+int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err);
+
+/* "memtool: note: ..." unless -q. */
+void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)
+    MT_PRINTF(3, 4);
+
+/* Reads a snapshot with the limits, --salvage and progress display of `common`. On failure the
+ * error was printed and the exit code comes back; 0 when whole; 4 when salvaged (use it, then exit
+ * 4). */
+int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                struct mt_snapshot *out);
+
+/* How to print, from the common options and the terminal; `file` as given. */
+struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *common,
+                               const char *file);
+
+/* Output to a file: opens a temporary file beside `path` (refuses to overwrite without force);
+ * commit renames it into place, abandon removes it. "-" and NULL are stdout. */
+struct mt_cli_output {
+    FILE *stream;
+    const char *path;
+    char *temporary;
+};
+enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *common,
+                                  const char *path, struct mt_cli_output *o, struct mt_error *err)
+    MT_NODISCARD;
+enum mt_status mt_cli_output_commit(struct mt_cli_output *o, struct mt_error *err) MT_NODISCARD;
+void mt_cli_output_abandon(struct mt_cli_output *o);
+
+#endif

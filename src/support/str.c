@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Byte strings and the growing buffer. */
+#include <memtool/str.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <memtool/vec.h>
+
+int mt_str_compare(struct mt_str a, struct mt_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+bool mt_str_starts(struct mt_str s, struct mt_str prefix)
+{
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+bool mt_str_ends(struct mt_str s, struct mt_str suffix)
+{
+    return s.n >= suffix.n &&
+           (suffix.n == 0 || memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0);
+}
+
+size_t mt_str_find(struct mt_str s, struct mt_str part)
+{
+    for (size_t i = 0; part.n <= s.n && i <= s.n - part.n; i++) {
+        if (part.n == 0 || memcmp(s.p + i, part.p, part.n) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+struct mt_str mt_str_basename(struct mt_str path)
+{
+    size_t i = path.n;
+    while (i > 0 && path.p[i - 1] != '/' && path.p[i - 1] != '\\') {
+        i--;
+    }
+    return (struct mt_str){path.p + i, path.n - i};
+}
+
+void mt_buf_release(struct mt_buf *b)
+{
+    mt_mem_free(b->p);
+    *b = (struct mt_buf){0};
+}
+
+void mt_buf_reset(struct mt_buf *b)
+{
+    b->n = 0;
+    b->failed = false;
+    if (b->p) {
+        b->p[0] = '\0';
+    }
+}
+
+static bool make_room(struct mt_buf *b, size_t more)
+{
+    if (b->failed || more >= SIZE_MAX - b->n) {
+        b->failed = true;
+        return false;
+    }
+    size_t want = b->n + more + 1;
+    if (want > b->cap && !mt_vec_grow(&b->p, &b->cap, want, 1)) {
+        b->failed = true;
+        return false;
+    }
+    return true;
+}
+
+void mt_buf_add(struct mt_buf *b, const void *p, size_t n)
+{
+    if (!make_room(b, n)) {
+        return;
+    }
+    if (n) {
+        memcpy(b->p + b->n, p, n);
+    }
+    b->n += n;
+    b->p[b->n] = '\0';
+}
+
+void mt_buf_str(struct mt_buf *b, struct mt_str s)
+{
+    mt_buf_add(b, s.p, s.n);
+}
+
+void mt_buf_text(struct mt_buf *b, const char *nul_terminated)
+{
+    mt_buf_add(b, nul_terminated, strlen(nul_terminated));
+}
+
+void mt_buf_char(struct mt_buf *b, char c)
+{
+    mt_buf_add(b, &c, 1);
+}
+
+void mt_buf_printf(struct mt_buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || !make_room(b, (size_t)n)) {
+        b->failed = true;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(b->p + b->n, (size_t)n + 1, format, args);
+    va_end(args);
+    b->n += (size_t)n;
+}
