@@ -23,6 +23,9 @@ void mt_builder_free(struct mt_builder *b);
 uint32_t mt_builder_str(struct mt_builder *b, const void *p, size_t n) MT_NODISCARD;
 uint32_t mt_builder_cstr(struct mt_builder *b, const char *s) MT_NODISCARD;
 
+/* The bytes of a string id; they live as long as the builder, then as the snapshot. */
+struct mt_str mt_builder_get_str(const struct mt_builder *b, uint32_t id);
+
 /* Equal frames get the same id. */
 uint32_t mt_builder_frame(struct mt_builder *b, const struct mt_frame *f) MT_NODISCARD;
 
@@ -58,7 +61,9 @@ bool mt_builder_segment(struct mt_builder *b, const struct mt_segment *s, bool h
 bool mt_builder_block(struct mt_builder *b, const struct mt_block *block) MT_NODISCARD;
 size_t mt_builder_n_blocks(const struct mt_builder *b);
 bool mt_builder_history(struct mt_builder *b, const struct mt_history *h) MT_NODISCARD;
+size_t mt_builder_n_history(const struct mt_builder *b);
 bool mt_builder_annotation(struct mt_builder *b, const struct mt_annotation *a) MT_NODISCARD;
+size_t mt_builder_n_annotations(const struct mt_builder *b);
 
 /* Appends n values in one run; returns the index of the first, 0 when out of memory. */
 uint32_t mt_builder_values(struct mt_builder *b, const struct mt_value *v, size_t n) MT_NODISCARD;

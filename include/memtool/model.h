@@ -108,7 +108,7 @@ struct mt_block {
     uint64_t size;      /* as reserved: rounded, with the rest that was not worth a split */
     uint64_t requested; /* as asked for; stale in free blocks, there only for convert */
     uint32_t stack;
-    uint32_t segment;       /* index of the segment it lies in */
+    uint32_t segment; /* index of its segment: in segments, or in host_segments for pinned memory */
     uint32_t history_first; /* entries in mt_snapshot.history (PyTorch <= 2.0) */
     uint32_t history_n;
     uint32_t extra;
@@ -234,7 +234,8 @@ struct mt_source {
 struct mt_snapshot {
     const struct mt_event *events;
     size_t n_events;
-    const uint32_t *columns[MT_COLUMN_COUNT]; /* one entry an event, or NULL */
+    const uint32_t *columns[MT_COLUMN_COUNT]; /* one entry an event, or NULL: all are the default */
+    uint32_t column_defaults[MT_COLUMN_COUNT]; /* "N/A", "" and otherwise 0 */
     const struct mt_event_shape *event_shapes;
     size_t n_event_shapes;
 
@@ -283,6 +284,14 @@ struct mt_snapshot {
 
 /* Frees everything that a reader or mt_builder_finish put into s. */
 void mt_snapshot_release(struct mt_snapshot *s);
+
+/* The value of a rare column of event `index`; whether its file had the key at all is in the shape.
+ */
+static inline uint32_t mt_event_column_get(const struct mt_snapshot *s, size_t index,
+                                           enum mt_event_column column)
+{
+    return s->columns[column] ? s->columns[column][index] : s->column_defaults[column];
+}
 
 static inline struct mt_str mt_snapshot_str(const struct mt_snapshot *s, uint32_t id)
 {
