@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions about a snapshot that the file's order does not answer at once. */
+#ifndef MEMTOOL_QUERY_H
+#define MEMTOOL_QUERY_H
+
+#include <memtool/error.h>
+#include <memtool/model.h>
+#include <memtool/vec.h>
+
+/* ---- devices ---- */
+
+/* The devices that have segments or events, ascending; empty when zeroed. */
+struct mt_devices {
+    MT_VEC(int32_t) ids;
+};
+/* `host`: pinned host memory too, as device -1, when the file has some. Errors: MT_NOMEM. Release
+ * it also after a failure. */
+enum mt_status mt_devices_find(struct mt_devices *d, const struct mt_snapshot *s, bool host,
+                               struct mt_error *err) MT_NODISCARD;
+void mt_devices_release(struct mt_devices *d);
+
+/* ---- addresses ---- */
+
+/* The final segments of one device by address. */
+struct mt_segment_index {
+    const struct mt_snapshot *snapshot; /* borrowed */
+    MT_VEC(uint32_t) order;             /* indexes of segments, by address */
+    bool host;                          /* then of host_segments */
+};
+/* `device` -1: the host segments. O(n log n). Errors: MT_NOMEM. */
+enum mt_status mt_segment_index_init(struct mt_segment_index *x, const struct mt_snapshot *s,
+                                     int32_t device, struct mt_error *err) MT_NODISCARD;
+void mt_segment_index_release(struct mt_segment_index *x);
+
+/* The segment that holds the address, or NULL. O(log n). */
+const struct mt_segment *mt_segment_index_find(const struct mt_segment_index *x, uint64_t addr);
+
+/* The block of `segment` that holds the address, or NULL. O(log n). */
+const struct mt_block *mt_segment_block_find(const struct mt_snapshot *s,
+                                             const struct mt_segment *segment, uint64_t addr);
+
+/* ---- what the allocator was told ---- */
+
+/* allocator_settings as far as the file has them. */
+struct mt_settings {
+    bool present;
+    struct mt_str conf;               /* PYTORCH_CUDA_ALLOC_CONF; .p is NULL when absent */
+    uint64_t max_split_size;          /* bytes; UINT64_MAX: unlimited, also where absent */
+    bool max_split_size_is_unlimited; /* written as -1 or 2^64 - 1 */
+    double gc_threshold;              /* 0: off */
+    bool expandable_segments;
+    uint64_t roundup_divisions[16]; /* by size interval 1 MiB, 2 MiB ... 32 GiB; 0: off */
+};
+void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out);
+
+/* Value of a key in a DICT value, or NULL. */
+const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,
+                                     const char *key);
+
+/* Bytes of the block that the allocator makes for a request: multiples of 512, or a division of
+ * a power of two where the settings say so (CUDACachingAllocator.cpp, round_size; as of 2.4). */
+uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size);
+
+#endif
