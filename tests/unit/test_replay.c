@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <memtool/builder.h>
+#include <memtool/keys.h>
 #include <memtool/replay.h>
 
 #define BASE UINT64_C(0x7f0000000000)
@@ -28,8 +29,11 @@ static void finish(enum mt_block_state state, uint64_t requested)
 {
     struct mt_error err;
     ck_assert(mt_builder_trace(b, 0, mt_builder_n_events(b), false));
-    struct mt_block one = {
-        .addr = BASE, .size = 1024, .requested = requested, .state = (uint8_t)state};
+    struct mt_block one = {.addr = BASE,
+                           .size = 1024,
+                           .requested = requested,
+                           .state = (uint8_t)state,
+                           .present = 1u << MT_BLOCK_KEY_requested_size};
     struct mt_block rest = {.addr = BASE + 1024, .size = (2 << 20) - 1024};
     ck_assert(mt_builder_block(b, &one) && mt_builder_block(b, &rest));
     struct mt_segment segment = {.addr = BASE, .total_size = 2 << 20, .n_blocks = 2};
