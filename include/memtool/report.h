@@ -13,6 +13,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <memtool/error.h>
 #include <memtool/model.h>
 #include <memtool/units.h>
 
@@ -20,6 +21,7 @@
 struct mt_report {
     FILE *out;
     bool json;
+    char separator; /* 0: tables as aligned text; ',' or '\t': as CSV or TSV, numbers unformatted */
     bool color;
     struct mt_size_format size;
     size_t limit;     /* rows of a table, 0 = all */
@@ -55,6 +57,10 @@ struct mt_size_text mt_report_delta(const struct mt_report *r, int64_t bytes);
  * (\x1b, \u202e, \xff): safe for every terminal. */
 void mt_text_safe(struct mt_buf *b, struct mt_str s);
 
+/* Reads one code point of UTF-8 at the head of s into *code; returns its bytes, 0 when they are not
+ * valid UTF-8 (overlong forms and surrogates are not). */
+size_t mt_utf8_decode(struct mt_str s, uint32_t *code);
+
 /* Columns that valid, safe UTF-8 text takes on a terminal (wcwidth). */
 int mt_text_width(const char *s);
 
@@ -70,10 +76,15 @@ void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);
 /* The same in a colour. */
 void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
     MT_PRINTF(3, 4);
+/* Cells of numbers: formatted for people in text, plain digits in CSV. */
+void mt_table_size(struct mt_table *t, uint64_t bytes);
+void mt_table_delta(struct mt_table *t, int64_t bytes);
+void mt_table_count(struct mt_table *t, uint64_t n);
 /* A rule before the next row (for TOTAL). */
 void mt_table_rule(struct mt_table *t);
-/* Prints with `indent` blanks in front; MT_NOMEM when a cell could not be kept, MT_OUTPUT never
- * (cli/ checks the stream at the end). */
+/* Prints with `indent` blanks in front (not in CSV, which has titles and rows but no rules or
+ * colours, and a ' before text that a spreadsheet would take for a formula); MT_NOMEM when a cell
+ * could not be kept, MT_OUTPUT never (cli/ checks the stream at the end). */
 enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int indent,
                               struct mt_error *err) MT_NODISCARD;
 

@@ -26,7 +26,8 @@ enum mt_option_kind {
     MT_OPTION_NUMBER, /* double within [min, max] */
     MT_OPTION_SIZE,   /* uint64_t bytes within [min, max]; "64M" */
     MT_OPTION_CHOICE, /* int, index into choices */
-    MT_OPTION_CUSTOM  /* `parse` does it */
+    MT_OPTION_CUSTOM, /* `parse` does it */
+    MT_OPTION_U64     /* uint64_t, decimal or 0x, within [min, max] */
 };
 
 struct mt_texts {
@@ -35,12 +36,13 @@ struct mt_texts {
 };
 
 struct mt_option {
-    char letter; /* 0: none */
-    const char *name;
+    char letter;      /* 0: none */
+    const char *name; /* "at"; where it holds '-' or '_' the other spelling is accepted too */
     enum mt_option_kind kind;
-    size_t offset;              /* of the field in its group's settings struct */
-    const char *arg;            /* name of the argument for help, with its unit: "SIZE", "STEPS" */
-    const char *help;           /* one line, no full stop */
+    size_t offset;    /* of the field in its group's settings struct */
+    const char *arg;  /* name of the argument for help, with its unit: "SIZE", "STEPS"; NULL for
+                         flags, and for CHOICE when the choices themselves are to be shown */
+    const char *help; /* one line, no full stop */
     const char *const *choices; /* NULL-terminated */
     double min, max;            /* both 0: no bounds */
     /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
@@ -58,6 +60,8 @@ struct mt_option_group {
 
 /* The group that every verb has; must be the first field of each command's settings. */
 struct mt_common {
+    bool help_short, help_all; /* handled before the verb runs */
+    bool version;
     bool json;
     bool csv, tsv;
     int unit; /* enum mt_unit */
@@ -78,6 +82,8 @@ struct mt_common {
     const char *output; /* -o */
 };
 extern const struct mt_option_group MT_GROUP_COMMON; /* of struct mt_common, offset 0 */
+/* --salvage and the limits, of struct mt_common too; not for MT_COMMAND_NO_SNAPSHOT verbs. */
+extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
     MT_FILTER_OPTIONS[]; /* of struct mt_filter; a verb makes a group of it */
 extern const size_t MT_FILTER_OPTIONS_N;
@@ -87,11 +93,23 @@ struct mt_cli {
     FILE *out;
     FILE *err;
     bool out_is_terminal, err_is_terminal;
-    int width; /* of the terminal, 0 when out is none */
+    bool out_color, err_color; /* colour is on, after --color and the environment */
+    int width;                 /* columns of the terminal, 0 when out is none */
+    int height;                /* its rows, 0 when out is none */
+    int unit;                  /* enum mt_unit of MEMTOOL_UNIT, the default of --unit */
     uint64_t hash_seed;
+    long pager; /* process id of the pager that reads `out`, 0: none */
     const struct mt_command *command;
 };
 
+enum mt_command_flag {
+    MT_COMMAND_PAGER = 1,      /* text on a terminal goes through the pager */
+    MT_COMMAND_NO_SNAPSHOT = 2 /* reads no snapshot: no --salvage and limits in its help */
+};
+
+/*
+ * Precedence: a verb's own options hide common ones of the same letter or name.
+ */
 struct mt_command {
     const char *name;        /* "trace_plot"; "trace-plot" is accepted too */
     const char *summary;     /* one line for the list of verbs, no full stop */
@@ -103,6 +121,7 @@ struct mt_command {
     size_t settings_size;             /* of a struct that begins with struct mt_common */
     void (*defaults)(void *settings); /* may be NULL: all zero but for the common ones */
     int min_files, max_files;         /* max < 0: any number */
+    unsigned flags;                   /* enum mt_command_flag */
     int (*run)(struct mt_cli *cli, void *settings, char **files, size_t n_files); /* exit code */
     void (*release)(void *settings);                                              /* may be NULL */
 };
@@ -111,8 +130,16 @@ extern const struct mt_command *const MT_COMMANDS[]; /* NULL-terminated, in the 
 
 /* ---- what verbs use ---- */
 
+/* Reads the value of --time (time_range.c tells the language) into both ends, in us since the first
+ * event or, with *absolute, since the Unix epoch. Errors: MT_USAGE. */
+enum mt_status mt_time_range_parse(struct mt_str s, int64_t *min_us, int64_t *max_us,
+                                   bool *absolute, struct mt_error *err) MT_NODISCARD;
+
 /* Prints "memtool: FILE: text" and "hint: ..." to cli->err; returns the exit code of err->code. */
 int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err);
+
+/* "memtool: TEXT" for a call that is wrong in itself, and where to read more; returns 2. */
+int mt_cli_usage(struct mt_cli *cli, const char *format, ...) MT_PRINTF(2, 3);
 
 /* "memtool: note: ..." unless -q. */
 void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)

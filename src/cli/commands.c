@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of verbs, in the order of --help. How to add one is told in command.h. */
+#include "command.h"
+
+extern const struct mt_command mt_cmd_completion;
+
+const struct mt_command *const MT_COMMANDS[] = {
+    &mt_cmd_completion,
+    NULL,
+};

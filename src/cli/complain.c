@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* The words on stderr: errors with a hint, wrong usage, notes. All text from outside is made safe.
+ */
+#include <stdarg.h>
+
+#include <memtool/mem.h>
+
+#include "frame.h"
+
+static void put_safe(struct mt_cli *cli, const char *text)
+{
+    struct mt_buf b = {0};
+    mt_text_safe(&b, mt_str_from(text));
+    fputs(b.failed ? "(no memory to print this)" : b.p, cli->err);
+    mt_buf_release(&b);
+}
+
+static void put_color(const struct mt_cli *cli, enum mt_color c)
+{
+    struct mt_report r = {.color = cli->err_color};
+    fputs(c == MT_COLOR_NONE ? mt_color_end(&r) : mt_color_begin(&r, c), cli->err);
+}
+
+static void put_name(struct mt_cli *cli)
+{
+    fflush(cli->out); /* keep the order where both streams are one terminal */
+    put_color(cli, MT_COLOR_HEAD);
+    fputs("memtool:", cli->err);
+    put_color(cli, MT_COLOR_NONE);
+    fputc(' ', cli->err);
+}
+
+int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err)
+{
+    put_name(cli);
+    if (file) {
+        put_safe(cli, file[0] == '-' && !file[1] ? "standard input" : file);
+        fputs(": ", cli->err);
+    }
+    put_color(cli, MT_COLOR_BAD);
+    put_safe(cli, err->text);
+    put_color(cli, MT_COLOR_NONE);
+    fputc('\n', cli->err);
+    if (err->hint[0]) {
+        fputs("hint: ", cli->err);
+        put_safe(cli, err->hint);
+        fputc('\n', cli->err);
+    }
+    return mt_status_exit_code(err->code);
+}
+
+int mt_cli_usage(struct mt_cli *cli, const char *format, ...)
+{
+    struct mt_error err;
+    char text[sizeof err.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "%s", text);
+    if (cli->command) {
+        mt_hint(&err, "memtool %s --help lists the options", cli->command->name);
+    } else {
+        mt_hint(&err, "memtool --help lists the verbs");
+    }
+    return mt_cli_fail(cli, NULL, &err);
+}
+
+void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)
+{
+    if (common->quiet) {
+        return;
+    }
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    put_name(cli);
+    fputs("note: ", cli->err);
+    put_safe(cli, text);
+    fputc('\n', cli->err);
+}

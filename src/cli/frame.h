@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to cli/: what main.c is made of. */
+#ifndef MEMTOOL_CLI_FRAME_H
+#define MEMTOOL_CLI_FRAME_H
+
+#include "command.h"
+
+/* Streams, terminal, environment; before options are read. */
+void mt_cli_init(struct mt_cli *cli);
+
+/* What --color and NO_COLOR and their kin make of out_color and err_color. */
+void mt_cli_set_color(struct mt_cli *cli, int choice);
+
+/* Starts the pager when the verb wants one and `out` is a terminal. */
+void mt_cli_pager_start(struct mt_cli *cli, const struct mt_common *common);
+
+/* Closes `out` and waits for the pager. Returns `exit_code`, or 5 after saying so when not all of
+ * the output could be written. */
+int mt_cli_close(struct mt_cli *cli, int exit_code);
+
+/* The verb of this name ('-' and '_' are the same), or NULL. */
+const struct mt_command *mt_command_find(const char *name);
+/* Says that there is no such verb and which one is near; returns 2. */
+int mt_cli_unknown_verb(struct mt_cli *cli, const char *name);
+
+void mt_help_main(const struct mt_cli *cli, FILE *to, bool all);
+void mt_help_command(const struct mt_cli *cli, const struct mt_command *command, bool all);
+
+/* Memory for cli/, where its end is the end of the program (exit 6). `p` may be NULL. */
+void *mt_cli_realloc(void *p, size_t count, size_t size);
+/* Prints "memtool: out of memory" and exits with 6. */
+MT_NORETURN void mt_cli_die_nomem(void);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Help, all of it from the tables: verbs, a verb's options, and the nearest verb to a mistyped one.
+ */
+#include <string.h>
+
+#include "frame.h"
+#include "options.h"
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
+const struct mt_command *mt_command_find(const char *name)
+{
+    for (size_t i = 0; MT_COMMANDS[i]; i++) {
+        if (same_name(MT_COMMANDS[i]->name, name)) {
+            return MT_COMMANDS[i];
+        }
+    }
+    return NULL;
+}
+
+int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (; MT_COMMANDS[n] && n < MT_COUNT(names); n++) {
+        names[n] = MT_COMMANDS[n]->name;
+    }
+    const char *near = mt_suggest(name, names, n);
+    return near ? mt_cli_usage(cli, "unknown verb '%.60s' — did you mean '%s'?", name, near)
+                : mt_cli_usage(cli, "unknown verb '%.60s'", name);
+}
+
+static void print_heading(const struct mt_cli *cli, FILE *to, const char *text)
+{
+    struct mt_report r = {.color = to == cli->out ? cli->out_color : cli->err_color};
+    fprintf(to, "\n%s%s:%s\n", mt_color_begin(&r, MT_COLOR_HEAD), text, mt_color_end(&r));
+}
+
+/* ---- options ---- */
+
+static void option_text(struct mt_buf *b, const struct mt_option *o)
+{
+    if (o->letter) {
+        mt_buf_printf(b, "-%c%s", o->letter, o->name ? ", " : "");
+    } else {
+        mt_buf_text(b, "    ");
+    }
+    if (o->name) {
+        mt_buf_printf(b, "--%s", o->name);
+    }
+    if (mt_option_has_arg(o)) {
+        mt_buf_char(b, ' ');
+        mt_option_arg_text(b, o);
+    }
+}
+
+static void print_option(FILE *to, const struct mt_option *o)
+{
+    struct mt_buf b = {0};
+    option_text(&b, o);
+    if (!b.failed) {
+        fprintf(to, b.n > 24 ? "  %s\n%28s%s\n" : "  %-24s  %s%s\n", b.p, "", o->help);
+    }
+    mt_buf_release(&b);
+}
+
+static void print_options(const struct mt_cli *cli, FILE *to, const struct mt_command *c, bool all)
+{
+    struct mt_option_set set = mt_option_set_make(c, NULL);
+    const struct mt_option_group *group = NULL;
+    for (size_t i = 0; i < set.n; i++) {
+        const struct mt_option_ref *ref = &set.refs[i];
+        if (!all && !ref->option->common) {
+            continue;
+        }
+        if (!group || (all && ref->group != group)) {
+            print_heading(cli, to, all && ref->group->title ? ref->group->title : "Options");
+        }
+        group = ref->group;
+        print_option(to, ref->option);
+    }
+    mt_option_set_release(&set);
+}
+
+/* ---- examples and verbs ---- */
+
+static void print_indented(FILE *to, const char *lines)
+{
+    while (*lines) {
+        size_t n = strcspn(lines, "\n");
+        fprintf(to, "  %.*s\n", (int)n, lines);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
+void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool all)
+{
+    FILE *to = cli->out;
+    fprintf(to, "memtool %s: %s\n\nusage: memtool %s %s\n", c->name, c->summary, c->name, c->usage);
+    if (all && c->description) {
+        fprintf(to, "\n%s\n", c->description);
+    }
+    print_options(cli, to, c, all);
+    if (c->examples) {
+        print_heading(cli, to, "Examples");
+        print_indented(to, c->examples);
+    }
+    fprintf(to, "\n%sman memtool-%s tells more.\n", all ? "" : "--help lists all options; ",
+            c->name);
+}
+
+void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
+{
+    fputs(
+        "memtool reads PyTorch's CUDA memory snapshots and out-of-memory logs, and says what held\n"
+        "the memory, why the request did not fit and what to try first.\n\n"
+        "usage: memtool VERB [options] FILE...\n\n"
+        "  Got an OOM?       memtool triage train.log\n"
+        "  Got a snapshot?   memtool info snap.pickle\n",
+        to);
+    print_heading(cli, to, "Verbs");
+    for (size_t i = 0; MT_COMMANDS[i]; i++) {
+        fprintf(to, "  %-14s%s\n", MT_COMMANDS[i]->name, MT_COMMANDS[i]->summary);
+    }
+    if (all) {
+        print_options(cli, to, NULL, true);
+    }
+    fputs("\nmemtool VERB -h explains a verb, man memtool the whole.\n", to);
+}

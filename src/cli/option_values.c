@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* From the text of one option to the field it fills: a function for each kind, with its errors. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+#include "options.h"
+
+static bool has_bounds(const struct mt_option *o)
+{
+    return o->min < 0 || o->max > 0; /* both 0 (or anything odd) means none */
+}
+
+static bool in_bounds(const struct mt_option *o, double x)
+{
+    return !has_bounds(o) || (x >= o->min && x <= o->max);
+}
+
+static enum mt_status out_of_bounds(const struct mt_option *o, const char *text,
+                                    struct mt_error *err)
+{
+    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %.15g and %.15g", text, o->min,
+                   o->max);
+}
+
+static enum mt_status set_flag(const struct mt_option *o, void *field, const char *text,
+                               struct mt_error *err)
+{
+    (void)o, (void)text, (void)err;
+    *(bool *)field = true;
+    return MT_OK;
+}
+
+static enum mt_status set_count(const struct mt_option *o, void *field, const char *text,
+                                struct mt_error *err)
+{
+    (void)o, (void)text, (void)err;
+    ++*(int *)field;
+    return MT_OK;
+}
+
+static enum mt_status set_text(const struct mt_option *o, void *field, const char *text,
+                               struct mt_error *err)
+{
+    (void)o, (void)err;
+    *(const char **)field = text;
+    return MT_OK;
+}
+
+static enum mt_status set_texts(const struct mt_option *o, void *field, const char *text,
+                                struct mt_error *err)
+{
+    (void)o, (void)err;
+    struct mt_texts *texts = field;
+    texts->v = mt_cli_realloc(texts->v, texts->n + 1, sizeof *texts->v);
+    texts->v[texts->n++] = text;
+    return MT_OK;
+}
+
+static enum mt_status set_int(const struct mt_option *o, void *field, const char *text,
+                              struct mt_error *err)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || *end) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a whole number", text);
+    }
+    if (errno == ERANGE || !in_bounds(o, (double)n)) {
+        return out_of_bounds(o, text, err);
+    }
+    *(int64_t *)field = n;
+    return MT_OK;
+}
+
+static enum mt_status set_u64(const struct mt_option *o, void *field, const char *text,
+                              struct mt_error *err)
+{
+    uint64_t n;
+    if (!mt_u64_parse(mt_str_from(text), &n)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a whole number from 0", text);
+    }
+    if (!in_bounds(o, (double)n)) {
+        return out_of_bounds(o, text, err);
+    }
+    *(uint64_t *)field = n;
+    return MT_OK;
+}
+
+static enum mt_status set_number(const struct mt_option *o, void *field, const char *text,
+                                 struct mt_error *err)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || !isfinite(x)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a number", text);
+    }
+    if (!in_bounds(o, x)) {
+        return out_of_bounds(o, text, err);
+    }
+    *(double *)field = x;
+    return MT_OK;
+}
+
+static enum mt_status set_size(const struct mt_option *o, void *field, const char *text,
+                               struct mt_error *err)
+{
+    uint64_t bytes;
+    if (!mt_size_parse(mt_str_from(text), &bytes)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a size such as 512, 64M or 1.5GiB",
+                       text);
+    }
+    if (!in_bounds(o, (double)bytes)) {
+        struct mt_size_format f = {MT_UNIT_AUTO, false};
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
+                       mt_size_text((uint64_t)o->min, f).s, mt_size_text((uint64_t)o->max, f).s);
+    }
+    *(uint64_t *)field = bytes;
+    return MT_OK;
+}
+
+static enum mt_status set_choice(const struct mt_option *o, void *field, const char *text,
+                                 struct mt_error *err)
+{
+    struct mt_buf all = {0};
+    for (int i = 0; o->choices[i]; i++) {
+        if (strcmp(o->choices[i], text) == 0) {
+            *(int *)field = i;
+            mt_buf_release(&all);
+            return MT_OK;
+        }
+        mt_buf_printf(&all, "%s%s", i ? ", " : "", o->choices[i]);
+    }
+    mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not one of: %s", text, all.failed ? "" : all.p);
+    mt_buf_release(&all);
+    return MT_USAGE;
+}
+
+static enum mt_status set_custom(const struct mt_option *o, void *field, const char *text,
+                                 struct mt_error *err)
+{
+    return o->parse(field, text, err);
+}
+
+static enum mt_status (*const SETTERS[])(const struct mt_option *, void *, const char *,
+                                         struct mt_error *) = {
+    [MT_OPTION_FLAG] = set_flag,     [MT_OPTION_COUNT] = set_count, [MT_OPTION_TEXT] = set_text,
+    [MT_OPTION_TEXTS] = set_texts,   [MT_OPTION_INT] = set_int,     [MT_OPTION_U64] = set_u64,
+    [MT_OPTION_NUMBER] = set_number, [MT_OPTION_SIZE] = set_size,   [MT_OPTION_CHOICE] = set_choice,
+    [MT_OPTION_CUSTOM] = set_custom,
+};
+
+enum mt_status mt_option_set_value(const struct mt_option_ref *ref, const char *text,
+                                   struct mt_error *err)
+{
+    const struct mt_option *o = ref->option;
+    return SETTERS[o->kind](o, (char *)ref->base + o->offset, text, err);
+}
+
+bool mt_option_has_arg(const struct mt_option *o)
+{
+    bool custom_flag = o->kind == MT_OPTION_CUSTOM && !o->arg;
+    return o->kind != MT_OPTION_FLAG && o->kind != MT_OPTION_COUNT && !custom_flag;
+}
+
+void mt_option_arg_text(struct mt_buf *b, const struct mt_option *o)
+{
+    if (o->arg || !o->choices) {
+        mt_buf_text(b, o->arg ? o->arg : "ARG");
+        return;
+    }
+    for (int i = 0; o->choices[i]; i++) {
+        mt_buf_printf(b, "%s%s", i ? "|" : "", o->choices[i]);
+    }
+}

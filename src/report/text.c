@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text that is safe to print: colours, sizes in the chosen unit, and bytes of the input made
+ * harmless.
+ *
+ * A function name in a snapshot is whatever its writer put there. Printed raw it could move the
+ * cursor, retitle the window, or (with bidirectional overrides) read differently from what it is.
+ * So everything that comes from input passes mt_text_safe: printable UTF-8 stays, everything else
+ * is written as an escape that shows its value.
+ */
+#define _XOPEN_SOURCE 700 /* wcwidth */
+#include <memtool/report.h>
+
+#include <wchar.h>
+
+const char *mt_color_begin(const struct mt_report *r, enum mt_color c)
+{
+    static const char *const codes[] = {
+        [MT_COLOR_NONE] = "",         [MT_COLOR_BAD] = "\033[31m", [MT_COLOR_GOOD] = "\033[32m",
+        [MT_COLOR_WARN] = "\033[33m", [MT_COLOR_HEAD] = "\033[1m", [MT_COLOR_DIM] = "\033[2m",
+    };
+    return r->color ? codes[c] : "";
+}
+
+const char *mt_color_end(const struct mt_report *r)
+{
+    return r->color ? "\033[0m" : "";
+}
+
+struct mt_size_text mt_report_size(const struct mt_report *r, uint64_t bytes)
+{
+    return mt_size_text(bytes, r->size);
+}
+
+struct mt_size_text mt_report_delta(const struct mt_report *r, int64_t bytes)
+{
+    return mt_size_delta_text(bytes, r->size);
+}
+
+/* How many bytes follow a lead byte, the smallest code point that needs them, and the bits that the
+ * lead itself carries. */
+struct utf8_form {
+    unsigned char mask, value;
+    unsigned more;
+    uint32_t least;
+};
+
+static const struct utf8_form UTF8_FORMS[] = {
+    {0x80, 0x00, 0, 0x00},
+    {0xe0, 0xc0, 1, 0x80},
+    {0xf0, 0xe0, 2, 0x800},
+    {0xf8, 0xf0, 3, 0x10000},
+};
+
+size_t mt_utf8_decode(struct mt_str s, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    for (size_t f = 0; s.n && f < MT_COUNT(UTF8_FORMS); f++) {
+        const struct utf8_form *form = &UTF8_FORMS[f];
+        if ((p[0] & form->mask) != form->value) {
+            continue;
+        }
+        if (form->more >= s.n) {
+            return 0;
+        }
+        uint32_t c = p[0] & (unsigned char)~form->mask;
+        for (unsigned i = 1; i <= form->more; i++) {
+            if ((p[i] & 0xc0) != 0x80) {
+                return 0;
+            }
+            c = c << 6 | (p[i] & 0x3fu);
+        }
+        bool surrogate = c >= 0xd800 && c <= 0xdfff;
+        if (c < form->least || c > 0x10ffff || surrogate) {
+            return 0;
+        }
+        *code = c;
+        return form->more + 1;
+    }
+    return 0;
+}
+
+/* First and last code point of the ranges that must not reach a terminal. */
+static const struct {
+    uint32_t first, last;
+} UNSAFE[] = {
+    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+    {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+    {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    {0xfdd0, 0xfdef}, {0xfffe, 0xffff}, {0xe000, 0xf8ff}, {0xf0000, 0x10ffff},
+};
+
+static bool is_unsafe(uint32_t code)
+{
+    for (size_t i = 0; i < MT_COUNT(UNSAFE); i++) {
+        if (code >= UNSAFE[i].first && code <= UNSAFE[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_escape(struct mt_buf *b, uint32_t code)
+{
+    switch (code) {
+    case '\n': mt_buf_text(b, "\\n"); return;
+    case '\t': mt_buf_text(b, "\\t"); return;
+    case '\r': mt_buf_text(b, "\\r"); return;
+    default: break;
+    }
+    mt_buf_printf(b, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
+}
+
+void mt_text_safe(struct mt_buf *b, struct mt_str s)
+{
+    mt_buf_add(b, "", 0); /* so that the empty text is a text too */
+    for (size_t i = 0; i < s.n;) {
+        uint32_t code;
+        size_t n = mt_utf8_decode((struct mt_str){s.p + i, s.n - i}, &code);
+        if (n == 0) {
+            add_escape(b, (unsigned char)s.p[i]);
+            n = 1;
+        } else if (is_unsafe(code)) {
+            add_escape(b, code);
+        } else {
+            mt_buf_add(b, s.p + i, n);
+        }
+        i += n;
+    }
+}
+
+int mt_text_width(const char *s)
+{
+    struct mt_str rest = mt_str_from(s);
+    int width = 0;
+    while (rest.n) {
+        uint32_t code = 0;
+        size_t n = mt_utf8_decode(rest, &code);
+        int w = n && code >= 0x80 ? wcwidth((wchar_t)code) : 1;
+        width += w < 0 ? 1 : w;
+        n = n ? n : 1;
+        rest = (struct mt_str){rest.p + n, rest.n - n};
+    }
+    return width;
+}
