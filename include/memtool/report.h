@@ -122,6 +122,12 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
 void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r);
 
+/* The stack as lines of their own, innermost first, `indent` blanks before each and a newline
+ * behind; r->stack_lines of them (0: all), runs of internal frames folded into one line that says
+ * how many unless r->all_frames. */
+void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                    const struct mt_report *r, int indent);
+
 /* [{name, filename, line}] of a stack, innermost first, all frames. NULL: out of memory. */
 cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack) MT_NODISCARD;
 

@@ -159,13 +159,23 @@ struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *commo
  * commit renames it into place, abandon removes it. "-" and NULL are stdout. */
 struct mt_cli_output {
     FILE *stream;
-    const char *path;
+    const char *path; /* NULL: stdout */
     char *temporary;
+    bool force;
 };
 enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *common,
                                   const char *path, struct mt_cli_output *o, struct mt_error *err)
     MT_NODISCARD;
 enum mt_status mt_cli_output_commit(struct mt_cli_output *o, struct mt_error *err) MT_NODISCARD;
 void mt_cli_output_abandon(struct mt_cli_output *o);
+
+/* Opens -o (or stdout), and makes *r print there: as text, JSON or CSV, as `common` asks. Returns
+ * 0, or the exit code after saying what is wrong. End with mt_cli_report_end. */
+int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                        struct mt_report *r, struct mt_cli_output *o);
+
+/* Keeps the output when `exit_code` is below 2 or 4 (answers), else removes it. Returns exit_code,
+ * or 5 after saying that the output could not be written. */
+int mt_cli_report_end(struct mt_cli *cli, struct mt_cli_output *o, int exit_code);
 
 #endif

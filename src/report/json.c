@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON on top of cJSON. cJSON keeps numbers as doubles, which lose bytes above 2^53, so integers
+ * are added as raw text; and it prints whatever bytes a string holds, so strings are made valid
+ * UTF-8 before.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include <memtool/report.h>
+#include <memtool/version.h>
+
+cJSON *mt_json_begin(const struct mt_report *r, const char *schema)
+{
+    cJSON *object = cJSON_CreateObject();
+    bool ok = object && mt_json_str(object, "memtool", MT_STR(MT_VERSION)) &&
+              mt_json_str(object, "schema", mt_str_from(schema));
+    if (ok && r->file) {
+        ok = mt_json_str(object, "file", mt_str_from(r->file));
+    }
+    if (!ok) {
+        cJSON_Delete(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* Adds an item that may be NULL (out of memory) and owns it in any case. */
+static bool add(cJSON *object, const char *key, cJSON *item)
+{
+    if (!item || !cJSON_AddItemToObject(object, key, item)) {
+        cJSON_Delete(item);
+        return false;
+    }
+    return true;
+}
+
+cJSON *mt_json_u64_item(uint64_t n)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, n);
+    return cJSON_CreateRaw(text);
+}
+
+bool mt_json_u64(cJSON *object, const char *key, uint64_t n)
+{
+    return add(object, key, mt_json_u64_item(n));
+}
+
+bool mt_json_i64(cJSON *object, const char *key, int64_t n)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, n);
+    return add(object, key, cJSON_CreateRaw(text));
+}
+
+bool mt_json_ratio(cJSON *object, const char *key, double x)
+{
+    return add(object, key, isfinite(x) ? cJSON_CreateNumber(x) : cJSON_CreateNull());
+}
+
+bool mt_json_addr(cJSON *object, const char *key, uint64_t addr)
+{
+    char text[24];
+    snprintf(text, sizeof text, "0x%" PRIx64, addr);
+    return add(object, key, cJSON_CreateString(text));
+}
+
+/* Invalid UTF-8 and NUL, which cJSON's strings cannot hold, become U+FFFD. */
+cJSON *mt_json_str_item(struct mt_str s)
+{
+    struct mt_buf b = {0};
+    cJSON *item = NULL;
+    mt_buf_add(&b, "", 0);
+    for (size_t i = 0; i < s.n;) {
+        uint32_t code = 0;
+        size_t n = mt_utf8_decode((struct mt_str){s.p + i, s.n - i}, &code);
+        if (n && code) {
+            mt_buf_add(&b, s.p + i, n);
+        } else {
+            mt_buf_text(&b, "\xef\xbf\xbd");
+        }
+        i += n ? n : 1;
+    }
+    if (!b.failed) {
+        item = cJSON_CreateString(b.p);
+    }
+    mt_buf_release(&b);
+    return item;
+}
+
+bool mt_json_str(cJSON *object, const char *key, struct mt_str s)
+{
+    return add(object, key, mt_json_str_item(s));
+}
+
+bool mt_json_bool(cJSON *object, const char *key, bool b)
+{
+    return add(object, key, cJSON_CreateBool(b));
+}
+
+bool mt_json_null(cJSON *object, const char *key)
+{
+    return add(object, key, cJSON_CreateNull());
+}
+
+enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_line,
+                           struct mt_error *err)
+{
+    char *text = NULL;
+    if (object) {
+        text = one_line ? cJSON_PrintUnformatted(object) : cJSON_Print(object);
+    }
+    cJSON_Delete(object);
+    if (!text) {
+        return mt_fail_nomem(err);
+    }
+    fputs(text, r->out);
+    fputc('\n', r->out);
+    cJSON_free(text);
+    return MT_OK;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables: cells are kept until the widths of all columns are known, then printed aligned. The same
+ * cells print as CSV, where numbers are plain digits and nothing is cut or coloured.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <memtool/arena.h>
+#include <memtool/mem.h>
+#include <memtool/report.h>
+#include <memtool/vec.h>
+
+enum cell_kind { CELL_TEXT, CELL_SIZE, CELL_DELTA, CELL_COUNT };
+
+struct cell {
+    enum cell_kind kind;
+    enum mt_color color;
+    const char *text; /* CELL_TEXT; of the others once they are formatted */
+    uint64_t number;  /* the others; a delta's two's complement */
+};
+
+struct column {
+    const char *title;
+    enum mt_align align;
+    int width;
+};
+
+struct mt_table {
+    struct mt_arena arena;
+    MT_VEC(struct column) columns;
+    MT_VEC(struct cell) cells; /* row by row */
+    MT_VEC(size_t) rules;      /* rows that have a rule before them */
+    bool failed;
+};
+
+struct mt_table *mt_table_new(void)
+{
+    return mt_mem_zalloc(1, sizeof(struct mt_table));
+}
+
+void mt_table_free(struct mt_table *t)
+{
+    if (!t) {
+        return;
+    }
+    mt_arena_release(&t->arena);
+    mt_vec_release(&t->columns);
+    mt_vec_release(&t->cells);
+    mt_vec_release(&t->rules);
+    mt_mem_free(t);
+}
+
+void mt_table_column(struct mt_table *t, const char *title, enum mt_align align)
+{
+    if (!mt_vec_push(&t->columns, ((struct column){title, align, 0}))) {
+        t->failed = true;
+    }
+}
+
+static const char *keep(struct mt_table *t, struct mt_str s)
+{
+    const char *copy = mt_arena_copy(&t->arena, s.p, s.n).p;
+    t->failed |= !copy;
+    return copy ? copy : "";
+}
+
+static void add(struct mt_table *t, struct cell c)
+{
+    if (!mt_vec_push(&t->cells, c)) {
+        t->failed = true;
+    }
+}
+
+MT_PRINTF(3, 0)
+static void add_format(struct mt_table *t, enum mt_color color, const char *format, va_list args)
+{
+    char small[256];
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    const char *text = "";
+    if (n >= 0 && (size_t)n < sizeof small) {
+        text = keep(t, (struct mt_str){small, (size_t)n});
+    } else if (n >= 0) {
+        char *large = mt_arena_alloc(&t->arena, (size_t)n + 1);
+        if (large) {
+            vsnprintf(large, (size_t)n + 1, format, again);
+            text = large;
+        }
+        t->failed |= !large;
+    }
+    va_end(again);
+    add(t, (struct cell){CELL_TEXT, color, text, 0});
+}
+
+void mt_table_cell(struct mt_table *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_format(t, MT_COLOR_NONE, format, args);
+    va_end(args);
+}
+
+void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_format(t, c, format, args);
+    va_end(args);
+}
+
+void mt_table_size(struct mt_table *t, uint64_t bytes)
+{
+    add(t, (struct cell){CELL_SIZE, MT_COLOR_NONE, NULL, bytes});
+}
+
+void mt_table_delta(struct mt_table *t, int64_t bytes)
+{
+    enum mt_color c = bytes > 0 ? MT_COLOR_BAD : bytes < 0 ? MT_COLOR_GOOD : MT_COLOR_NONE;
+    add(t, (struct cell){CELL_DELTA, c, NULL, (uint64_t)bytes});
+}
+
+void mt_table_count(struct mt_table *t, uint64_t n)
+{
+    add(t, (struct cell){CELL_COUNT, MT_COLOR_NONE, NULL, n});
+}
+
+void mt_table_rule(struct mt_table *t)
+{
+    size_t row = t->columns.n ? t->cells.n / t->columns.n : 0;
+    if (!mt_vec_push(&t->rules, row)) {
+        t->failed = true;
+    }
+}
+
+/* ---- aligned text ---- */
+
+static struct mt_size_text number_text(const struct mt_report *r, const struct cell *c)
+{
+    switch (c->kind) {
+    case CELL_SIZE: return mt_report_size(r, c->number);
+    case CELL_DELTA: return mt_report_delta(r, (int64_t)c->number);
+    default: return mt_count_text(c->number);
+    }
+}
+
+/* Formats numbers and finds the width of each column. */
+static void measure(struct mt_table *t, const struct mt_report *r)
+{
+    for (size_t i = 0; i < t->columns.n; i++) {
+        t->columns.v[i].width = mt_text_width(t->columns.v[i].title);
+    }
+    for (size_t i = 0; i < t->cells.n; i++) {
+        struct cell *c = &t->cells.v[i];
+        if (c->kind != CELL_TEXT) {
+            struct mt_size_text text = number_text(r, c);
+            c->text = keep(t, mt_str_from(text.s));
+        }
+        int width = mt_text_width(c->text);
+        struct column *column = &t->columns.v[i % t->columns.n];
+        column->width = width > column->width ? width : column->width;
+    }
+}
+
+/* Prints text in `width` columns at most; what is cut off becomes "…". */
+static void print_cut(FILE *out, const char *text, int width)
+{
+    if (mt_text_width(text) <= width) {
+        fputs(text, out);
+        return;
+    }
+    struct mt_str rest = mt_str_from(text);
+    int used = 0;
+    while (rest.n) {
+        uint32_t code;
+        char one[5] = {0};
+        size_t n = mt_utf8_decode(rest, &code);
+        n = n ? n : 1;
+        memcpy(one, rest.p, n);
+        used += mt_text_width(one);
+        if (used > width - 1) {
+            break;
+        }
+        fputs(one, out);
+        rest = (struct mt_str){rest.p + n, rest.n - n};
+    }
+    fputs("…", out);
+}
+
+static void print_padding(FILE *out, int n)
+{
+    fprintf(out, "%*s", n > 0 ? n : 0, "");
+}
+
+/* One cell; `left` are the columns that remain of the terminal's line, 0 = no end. */
+static void print_cell(const struct mt_report *r, const struct column *column, const char *text,
+                       enum mt_color color, bool last, int left)
+{
+    int padding = column->width - mt_text_width(text);
+    if (column->align == MT_RIGHT) {
+        print_padding(r->out, padding);
+    }
+    if (color != MT_COLOR_NONE) {
+        fputs(mt_color_begin(r, color), r->out);
+    }
+    if (last && column->align == MT_LEFT && r->width && left > 8) {
+        print_cut(r->out, text, left);
+    } else {
+        fputs(text, r->out);
+    }
+    if (color != MT_COLOR_NONE) {
+        fputs(mt_color_end(r), r->out);
+    }
+    if (column->align == MT_LEFT && !last) {
+        print_padding(r->out, padding);
+    }
+}
+
+/* `row` NULL: the titles. */
+static void print_row(const struct mt_table *t, const struct mt_report *r, const struct cell *row,
+                      int indent)
+{
+    int used = indent;
+    print_padding(r->out, indent);
+    for (size_t i = 0; i < t->columns.n; i++) {
+        const struct column *column = &t->columns.v[i];
+        bool last = i + 1 == t->columns.n;
+        print_cell(r, column, row ? row[i].text : column->title, row ? row[i].color : MT_COLOR_HEAD,
+                   last, r->width - used);
+        fputs(last ? "\n" : "  ", r->out);
+        used += column->width + 2;
+    }
+}
+
+static void print_rule(const struct mt_table *t, const struct mt_report *r, int indent)
+{
+    int width = -2;
+    for (size_t i = 0; i < t->columns.n; i++) {
+        width += t->columns.v[i].width + 2;
+    }
+    if (r->width && width > r->width - indent) {
+        width = r->width - indent;
+    }
+    print_padding(r->out, indent);
+    for (int i = 0; i < width; i++) {
+        fputc('-', r->out);
+    }
+    fputc('\n', r->out);
+}
+
+static void print_text(struct mt_table *t, const struct mt_report *r, int indent)
+{
+    bool has_titles = false;
+    size_t rule = 0;
+    for (size_t i = 0; i < t->columns.n; i++) {
+        has_titles |= t->columns.v[i].title[0] != '\0';
+    }
+    if (has_titles) {
+        print_row(t, r, NULL, indent);
+    }
+    for (size_t i = 0; i + t->columns.n <= t->cells.n; i += t->columns.n) {
+        for (; rule < t->rules.n && t->rules.v[rule] == i / t->columns.n; rule++) {
+            print_rule(t, r, indent);
+        }
+        print_row(t, r, &t->cells.v[i], indent);
+    }
+}
+
+/* ---- CSV (RFC 4180, lines end with a plain newline) ---- */
+
+/* A spreadsheet runs a cell that begins with one of these, unless it is a number. */
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (!*text || !strchr("=+-@", *text)) {
+        return false;
+    }
+    strtod(text, &end);
+    return end == text || (*end && strcmp(end, "%") != 0 && strcmp(end, " %") != 0);
+}
+
+static void csv_text(const struct mt_report *r, const char *text)
+{
+    const char special[] = {r->separator, '"', '\n', '\r', '\0'};
+    const char *guard = is_formula(text) ? "'" : "";
+    if (!strpbrk(text, special)) {
+        fprintf(r->out, "%s%s", guard, text);
+        return;
+    }
+    fprintf(r->out, "\"%s", guard);
+    for (; *text; text++) {
+        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, r->out);
+    }
+    fputc('"', r->out);
+}
+
+static void csv_cell(const struct mt_report *r, const struct cell *c)
+{
+    switch (c->kind) {
+    case CELL_TEXT: csv_text(r, c->text); break;
+    case CELL_DELTA: fprintf(r->out, "%" PRId64, (int64_t)c->number); break;
+    default: fprintf(r->out, "%" PRIu64, c->number); break;
+    }
+}
+
+static void print_csv(const struct mt_table *t, const struct mt_report *r)
+{
+    for (size_t i = 0; i < t->columns.n; i++) {
+        csv_text(r, t->columns.v[i].title);
+        fputc(i + 1 == t->columns.n ? '\n' : r->separator, r->out);
+    }
+    for (size_t i = 0; i < t->cells.n; i++) {
+        csv_cell(r, &t->cells.v[i]);
+        fputc((i + 1) % t->columns.n == 0 ? '\n' : r->separator, r->out);
+    }
+}
+
+enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int indent,
+                              struct mt_error *err)
+{
+    if (t->failed || t->columns.n == 0) {
+        return t->failed ? mt_fail_nomem(err) : MT_OK;
+    }
+    if (r->separator) {
+        print_csv(t, r);
+        return MT_OK;
+    }
+    measure(t, r);
+    if (t->failed) {
+        return mt_fail_nomem(err);
+    }
+    print_text(t, r, indent);
+    return MT_OK;
+}
