@@ -15,6 +15,7 @@
 
 #include <memtool/error.h>
 #include <memtool/filter.h>
+#include <memtool/moment.h>
 #include <memtool/report.h>
 
 enum mt_option_kind {
@@ -134,6 +135,9 @@ extern const struct mt_command *const MT_COMMANDS[]; /* NULL-terminated, in the 
  * event or, with *absolute, since the Unix epoch. Errors: MT_USAGE. */
 enum mt_status mt_time_range_parse(struct mt_str s, int64_t *min_us, int64_t *max_us,
                                    bool *absolute, struct mt_error *err) MT_NODISCARD;
+
+/* `parse` of an option --at WHEN; the field is a struct mt_moment. */
+enum mt_status mt_at_parse(void *field, const char *text, struct mt_error *err);
 
 /* Prints "memtool: FILE: text" and "hint: ..." to cli->err; returns the exit code of err->code. */
 int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err);
