@@ -7,6 +7,8 @@
 
 #include <memtool/error.h>
 #include <memtool/model.h>
+#include <memtool/query.h>
+#include <memtool/vec.h>
 
 enum mt_pool_choice {
     MT_POOL_ANY,
@@ -43,23 +45,46 @@ void mt_filter_release(struct mt_filter *f);
 /* True when the filter lets everything through (so totals are those of the whole file). */
 bool mt_filter_is_open(const struct mt_filter *f);
 
-/* Compiled against one snapshot: stack matches are cached by stack id. Borrowed filter and
+/* The time in which one annotation of the wanted name lasted. */
+struct mt_annotation_span {
+    int32_t device;           /* -1: any */
+    int64_t begin_us, end_us; /* both inside; INT64_MAX when it never ended */
+};
+
+/* Compiled against one snapshot: frame and stack matches are cached. Borrowed filter and
  * snapshot. */
 struct mt_filtered {
     const struct mt_filter *filter;
     const struct mt_snapshot *snapshot;
-    unsigned char *stack_verdict; /* 0 unknown, 1 yes, 2 no; NULL without frame filters */
+    unsigned char *frame_verdict; /* by frame id; NULL without frame filters */
+    unsigned char *stack_verdict; /* by stack id: 0 unknown, 1 yes, 2 no; NULL likewise */
+    int64_t *first_us;            /* of each trace, MT_NO_TIME where it gives no times */
+    MT_VEC(struct mt_annotation_span) spans;
+    MT_VEC(struct mt_segment_index) indexes; /* of each trace; only when the pool is asked for */
+    struct mt_buf line;
 };
+/* A zeroed mt_filtered lets everything through. Errors: MT_NOMEM; release it all the same. */
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
                                 const struct mt_snapshot *s, struct mt_error *err) MT_NODISCARD;
 void mt_filtered_release(struct mt_filtered *f);
 
 bool mt_filtered_device(const struct mt_filtered *f, int32_t device);
-bool mt_filtered_segment(const struct mt_filtered *f,
-                         const struct mt_segment *s); /* device, stream, pool */
-bool mt_filtered_block(struct mt_filtered *f,
-                       const struct mt_block *b); /* its segment too; size, frames */
-/* `index` in the trace of `device`. Live/freed is the caller's business. */
+
+/* Device, stream, pool. */
+bool mt_filtered_segment(const struct mt_filtered *f, const struct mt_segment *s);
+
+/* Its segment too; its size, its stack. `b` is a block of the snapshot. */
+bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b);
+
+/* Only the stack; false when a frame filter is set and the stack is 0. */
+bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack);
+
+/*
+ * Event `index` of the trace of `device`. Live/freed is the caller's business. An event's pool is
+ * what the file says or, before PyTorch 2.12, that of the segment that lies at its address at the
+ * end; where there is none, the default pool, small up to a request of 1 MiB
+ * (CUDACachingAllocator.cpp, kSmallSize). Events without a time match no --time.
+ */
 bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index);
 
 #endif
