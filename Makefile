@@ -112,7 +112,31 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_SUPPORT) $(BUILD)/libmemto
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(ALL_LDLIBS) $(CHECK_LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(FUZZERS:=.d) $(TEST_SUPPORT:.o=.d)
+# The fuzz targets with a main that replays files; the VARIANT fuzz links libFuzzer's instead.
+FUZZ_MAIN := $(if $(filter fuzz,$(VARIANT)),,$(BUILD)/tests/fuzz/replay.o)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(TEST_SUPPORT) $(BUILD)/libmemtool.a
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(ALL_LDLIBS) $(CHECK_LIBS) \
+	  $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $@
+
+.PHONY: tests
+tests: $(BUILD)/memtool $(UNIT_TESTS) $(FUZZERS) ## build the tests and nothing else
+
+.PHONY: check
+check: tests ## run all tests: unit, command line, fuzz corpora
+	$(Q)TESTDATA=$(CURDIR)/testdata MEMTOOL=$(BUILD)/memtool scripts/sum-tests \
+	  'scripts/run-unit $(UNIT_TESTS)' scripts/run-cli 'scripts/run-corpora $(FUZZERS)'
+
+.PHONY: check-unit check-cli
+check-unit: $(UNIT_TESTS) ## run the unit tests
+	$(Q)TESTDATA=$(CURDIR)/testdata scripts/run-unit $(UNIT_TESTS)
+check-cli: $(BUILD)/memtool ## run the golden tests of the command line
+	$(Q)MEMTOOL=$(BUILD)/memtool scripts/run-cli
+
+.PHONY: check-asan
+check-asan: ## run all tests under the address and undefined-behaviour sanitizers
+	+$(Q)CK_FORK=no ASAN_OPTIONS=detect_leaks=1 CLI_TIMEOUT=300 \
+	  $(MAKE) --no-print-directory VARIANT=asan check
 
 .PHONY: clean
 clean: ## remove everything that was built

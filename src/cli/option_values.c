@@ -8,6 +8,8 @@
 #include "frame.h"
 #include "options.h"
 
+#define HUGE_BOUND 1e15 /* an upper bound that nobody needs to be told of */
+
 static bool has_bounds(const struct mt_option *o)
 {
     return o->min < 0 || o->max > 0; /* both 0 (or anything odd) means none */
@@ -21,6 +23,9 @@ static bool in_bounds(const struct mt_option *o, double x)
 static enum mt_status out_of_bounds(const struct mt_option *o, const char *text,
                                     struct mt_error *err)
 {
+    if (o->max >= HUGE_BOUND) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
+    }
     return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %.15g and %.15g", text, o->min,
                    o->max);
 }
@@ -114,7 +119,10 @@ static enum mt_status set_size(const struct mt_option *o, void *field, const cha
     }
     if (!in_bounds(o, (double)bytes)) {
         struct mt_size_format f = {MT_UNIT_AUTO, false};
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
+        if (o->max >= HUGE_BOUND) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
+    }
+    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
                        mt_size_text((uint64_t)o->min, f).s, mt_size_text((uint64_t)o->max, f).s);
     }
     *(uint64_t *)field = bytes;

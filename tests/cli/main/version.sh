@@ -1,0 +1,3 @@
+"$MEMTOOL" --version
+"$MEMTOOL" completion --version
+"$MEMTOOL" -V
