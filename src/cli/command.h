@@ -87,7 +87,7 @@ extern const struct mt_option_group MT_GROUP_COMMON; /* of struct mt_common, off
 extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
     MT_FILTER_OPTIONS[]; /* of struct mt_filter; a verb makes a group of it */
-extern const size_t MT_FILTER_OPTIONS_N;
+enum { MT_FILTER_OPTIONS_N = 11 }; /* a constant, so that groups may be static */
 
 /* The process as a verb sees it. */
 struct mt_cli {

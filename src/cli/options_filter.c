@@ -213,4 +213,4 @@ const struct mt_option MT_FILTER_OPTIONS[] = {
      .offset = offsetof(struct mt_filter, freed_only),
      .help = "only memory that is freed in the trace"},
 };
-const size_t MT_FILTER_OPTIONS_N = MT_COUNT(MT_FILTER_OPTIONS);
+_Static_assert(MT_COUNT(MT_FILTER_OPTIONS) == MT_FILTER_OPTIONS_N, "command.h states how many");
