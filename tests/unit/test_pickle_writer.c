@@ -414,7 +414,7 @@ START_TEST(bare_list)
     size_t n;
     char *got = write_out(0, MT_OK, &n);
     ck_assert_mem_eq(got, "[\n{\"device\":0", 13);
-    ck_assert_str_eq(got + n - 4, "}]}]\n" + 1);
+    ck_assert_str_eq(got + n - 4, "]}]\n");
     free(got);
 }
 END_TEST
