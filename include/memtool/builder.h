@@ -68,6 +68,9 @@ size_t mt_builder_n_annotations(const struct mt_builder *b);
 /* Appends n values in one run; returns the index of the first, 0 when out of memory. */
 uint32_t mt_builder_values(struct mt_builder *b, const struct mt_value *v, size_t n) MT_NODISCARD;
 
+/* A value that mt_builder_values placed. */
+struct mt_value mt_builder_get_value(const struct mt_builder *b, uint32_t index);
+
 /* Puts {key: value} in front of the list `head` and returns the new head. */
 uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uint32_t value)
     MT_NODISCARD;

@@ -196,6 +196,7 @@ enum mt_value_kind {
 
 struct mt_value {
     uint8_t kind;
+    bool single; /* EVENTS .. HISTORY: the one record itself, not a list of it */
     uint32_t n;
     union {
         int64_t i;

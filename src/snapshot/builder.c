@@ -330,6 +330,11 @@ uint32_t mt_builder_values(struct mt_builder *b, const struct mt_value *v, size_
     return (uint32_t)first;
 }
 
+struct mt_value mt_builder_get_value(const struct mt_builder *b, uint32_t index)
+{
+    return b->values.v[index];
+}
+
 uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uint32_t value)
 {
     struct mt_extra e = {key, value, head};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bounded cursor over bytes that come from anywhere. The readers see a window of contiguous
+ * bytes; this is the only place that knows how to get more, and the only one that checks "enough
+ * left".
+ *
+ * Files are read, not mapped: a mapped file that shrinks while it is read kills the process, pipes
+ * and gzip need the window anyway, and reading 171 MB through a 256 KiB window costs under 40 ms.
+ */
+#ifndef MEMTOOL_SNAPSHOT_INPUT_H
+#define MEMTOOL_SNAPSHOT_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <memtool/error.h>
+
+/* Where bytes come from; one layer over another (gzip over a file). */
+struct mt_byte_source {
+    /* Up to n bytes (n > 0) into p; *got = 0 means the end. Errors: MT_IO, MT_FORMAT, MT_NOMEM. */
+    enum mt_status (*read)(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
+                           struct mt_error *err);
+    void (*close)(struct mt_byte_source *self); /* frees self and what lies below it */
+};
+
+enum {
+    MT_INPUT_WINDOW = 256 * 1024,
+    MT_INPUT_PAD =
+        16 /* zero bytes that may be read behind `end`: operands are decoded before the check */
+};
+
+struct mt_input {
+    const uint8_t *at;  /* next byte */
+    const uint8_t *end; /* behind the window's last byte */
+    uint64_t base;      /* offset of the window's first byte */
+    uint8_t *window;
+    size_t cap;                    /* bytes of the window, without the padding */
+    struct mt_byte_source *source; /* owned */
+    bool at_end;                   /* the source has no more */
+    uint64_t max;                  /* MT_LIMIT beyond so many bytes, 0 = none */
+    struct mt_error failure;       /* code MT_OK unless the source failed */
+    void (*progress)(void *ctx, uint64_t unpacked);
+    void *progress_ctx;
+};
+
+/* Takes the source over, also on failure. Errors: MT_NOMEM. */
+enum mt_status mt_input_init(struct mt_input *in, struct mt_byte_source *source, uint64_t max,
+                             struct mt_error *err) MT_NODISCARD;
+void mt_input_release(struct mt_input *in);
+
+/* Makes at least n bytes contiguous at in->at. False when the input ends before (in->failure.code
+ * is MT_OK) or when it cannot be read (in->failure says why). Memory is at most twice the bytes
+ * read. */
+bool mt_input_fill(struct mt_input *in, size_t n);
+
+static inline size_t mt_input_left(const struct mt_input *in)
+{
+    return (size_t)(in->end - in->at);
+}
+
+static inline bool mt_input_need(struct mt_input *in, size_t n)
+{
+    return MT_LIKELY(mt_input_left(in) >= n) || mt_input_fill(in, n);
+}
+
+/* Offset of the next byte. */
+static inline uint64_t mt_input_offset(const struct mt_input *in)
+{
+    return in->base + (uint64_t)(in->at - in->window);
+}
+
+/* ---- sources ---- */
+
+/* A file descriptor, closed with the source when `owned`. NULL: out of memory (fd is not closed).
+ */
+struct mt_byte_source *mt_source_fd(int fd, bool owned, uint64_t *position) MT_NODISCARD;
+
+/* Memory, in pieces of at most `chunk` bytes (0 = whole). The bytes are borrowed. */
+struct mt_byte_source *mt_source_memory(const void *p, size_t n, size_t chunk) MT_NODISCARD;
+
+/* The layers below take over the input, also on failure; it stands at the first byte of the
+ * wrapper. NULL: *err says why. */
+struct mt_byte_source *mt_source_gzip(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
+struct mt_byte_source *mt_source_zip(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
+struct mt_byte_source *mt_source_html(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
+
+#endif

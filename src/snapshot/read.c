@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a path to a snapshot: looks at the first bytes, takes off wrappers (a gzip in a zip in a
+ * gzip is fine), reads the pickle or JSON inside, and builds the model. What memtool does not
+ * unpack is named with the pipe that does.
+ */
+#include <memtool/read.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "readers.h"
+
+enum { MAX_WRAPPERS = 4, DEFAULT_MAX_DEPTH = 1000, SNIFF_BYTES = 16 };
+
+enum layer { LAYER_PICKLE, LAYER_JSON, LAYER_GZIP, LAYER_ZIP, LAYER_HTML, LAYER_UNKNOWN };
+
+struct reading {
+    const struct mt_read_options *o;
+    struct mt_input in;
+    struct mt_source source;
+    uint64_t position; /* in the file */
+    uint64_t file_size;
+    struct mt_error *err;
+};
+
+/* ---- what it is ---- */
+
+/* Compressions that are named instead of unpacked: first bytes, name, the program that unpacks. */
+static const struct {
+    const char *magic;
+    size_t n;
+    const char *name, *program;
+} PACKED[] = {
+    {"\x28\xb5\x2f\xfd", 4, "zstd", "zstd"},
+    {"\xfd\x37zXZ", 5, "xz", "xz"},
+    {"BZh", 3, "bzip2", "bzip2"},
+    {"\x04\x22\x4d\x18", 4, "lz4", "lz4"},
+};
+
+static bool starts(const uint8_t *p, size_t n, const char *magic, size_t magic_n)
+{
+    return n >= magic_n && memcmp(p, magic, magic_n) == 0;
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Protocol 0 and 1 have no header: they begin with a container. The byte behind '(' or '}' tells it
+ * from text and JSON. */
+static bool is_old_pickle(const uint8_t *p, size_t n)
+{
+    if (n < 2) {
+        return false;
+    }
+    const char *second = p[0] == '(' ? "dlp" : p[0] == '}' || p[0] == ']' ? "q(.r" : "";
+    return p[1] != 0 && strchr(second, p[1]) != NULL;
+}
+
+static enum layer sniff(const uint8_t *p, size_t n)
+{
+    if (starts(p, n, "\x1f\x8b", 2)) {
+        return LAYER_GZIP;
+    }
+    if (starts(p, n, "PK\3\4", 4)) {
+        return LAYER_ZIP;
+    }
+    if (n >= 2 && p[0] == 0x80 && p[1] <= 16) {
+        return LAYER_PICKLE;
+    }
+    size_t i = starts(p, n, "\xef\xbb\xbf", 3) ? 3 : 0; /* a byte order mark */
+    while (i < n && is_space(p[i])) {
+        i++;
+    }
+    if (i < n && p[i] == '<') {
+        return LAYER_HTML;
+    }
+    if (i < n && (p[i] == '{' || p[i] == '[')) {
+        return LAYER_JSON;
+    }
+    return is_old_pickle(p, n) ? LAYER_PICKLE : LAYER_UNKNOWN;
+}
+
+static enum mt_status not_a_snapshot(struct reading *r)
+{
+    const uint8_t *p = r->in.at;
+    size_t n = mt_input_left(&r->in);
+    if (n == 0) {
+        mt_fail(r->err, MT_FORMAT, MT_NO_OFFSET, "not a memory snapshot (it is empty)");
+        return mt_hint(r->err, "was the job killed before _dump_snapshot() had written it?");
+    }
+    for (size_t i = 0; i < MT_COUNT(PACKED); i++) {
+        if (starts(p, n, PACKED[i].magic, PACKED[i].n)) {
+            mt_fail(r->err, MT_UNSUPPORTED, MT_NO_OFFSET,
+                    "packed with %s, which memtool does not unpack", PACKED[i].name);
+            return mt_hint(r->err, "%s -dc FILE | memtool VERB -", PACKED[i].program);
+        }
+    }
+    mt_fail(r->err, MT_FORMAT, 0,
+            "not a memory snapshot (neither pickle nor JSON; it begins with byte 0x%02x)", p[0]);
+    return mt_hint(
+        r->err,
+        "snapshots come from torch.cuda.memory._dump_snapshot(); logs go to memtool triage");
+}
+
+/* ---- layers ---- */
+
+static void tell_progress(void *ctx, uint64_t unpacked)
+{
+    struct reading *r = ctx;
+    if (r->o->progress) {
+        r->o->progress(r->o->progress_ctx, unpacked, r->position, r->file_size);
+    }
+}
+
+static enum mt_status open_layer(struct reading *r, struct mt_byte_source *source)
+{
+    MT_TRY(mt_input_init(&r->in, source, r->o->max_input, r->err));
+    if (!mt_input_need(&r->in, SNIFF_BYTES) && r->in.failure.code != MT_OK) {
+        *r->err = r->in.failure;
+        return r->err->code;
+    }
+    return MT_OK;
+}
+
+static enum mt_status unwrap(struct reading *r, enum layer layer)
+{
+    struct mt_byte_source *s = NULL;
+    r->in.max = 0; /* the limit is one of unpacked bytes */
+    switch (layer) {
+    case LAYER_GZIP: s = mt_source_gzip(&r->in, r->err); break;
+    case LAYER_ZIP: s = mt_source_zip(&r->in, r->err); break;
+    default: s = mt_source_html(&r->in, r->err); break;
+    }
+    r->source.gzip |= layer == LAYER_GZIP;
+    r->source.zip |= layer == LAYER_ZIP;
+    r->source.html |= layer == LAYER_HTML;
+    return s ? open_layer(r, s) : r->err->code;
+}
+
+/* Takes wrappers off until a pickle or JSON text is at r->in. */
+static enum mt_status find_content(struct reading *r, enum layer *layer)
+{
+    for (int i = 0; i <= MAX_WRAPPERS; i++) {
+        *layer = sniff(r->in.at, mt_input_left(&r->in));
+        if (*layer == LAYER_PICKLE || *layer == LAYER_JSON) {
+            return MT_OK;
+        }
+        if (*layer == LAYER_UNKNOWN) {
+            return not_a_snapshot(r);
+        }
+        MT_TRY(unwrap(r, *layer));
+    }
+    return mt_fail(r->err, MT_LIMIT, MT_NO_OFFSET, "wrapped more than %d times", MAX_WRAPPERS);
+}
+
+/* ---- content ---- */
+
+static bool can_salvage(const struct reading *r, enum mt_status status)
+{
+    return r->o->salvage && (status == MT_FORMAT || status == MT_IO || status == MT_UNSUPPORTED);
+}
+
+/* Damage: closes what is open and says in the source where and why. */
+static enum mt_status salvage(struct reading *r, struct mt_machine *m)
+{
+    r->source.salvaged = true;
+    r->source.damage_offset = r->err->offset;
+    memcpy(r->source.damage, r->err->text, sizeof r->source.damage);
+    return mt_machine_close_all(m);
+}
+
+static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum layer layer)
+{
+    r->source.format = layer == LAYER_JSON ? MT_FORMAT_JSON : MT_FORMAT_PICKLE;
+    if (layer == LAYER_JSON && starts(r->in.at, mt_input_left(&r->in), "\xef\xbb\xbf", 3)) {
+        r->in.at += 3;
+    }
+    enum mt_status status =
+        layer == LAYER_JSON ? mt_json_read(&r->in, m) : mt_pickle_read(&r->in, m, &r->source);
+    if (status != MT_OK && can_salvage(r, status)) {
+        status = salvage(r, m);
+    } else if (status != MT_OK && r->err->hint[0] == '\0' && mt_builder_n_events(m->builder)) {
+        mt_hint(r->err,
+                "%zu of the events before that point are readable; add --salvage to use them",
+                mt_builder_n_events(m->builder));
+    }
+    return status == MT_OK ? mt_machine_finish(m) : status;
+}
+
+static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
+{
+    struct mt_builder *b = mt_builder_new(r->o->hash_seed);
+    if (!b) {
+        return mt_fail_nomem(r->err);
+    }
+    struct mt_machine m;
+    uint32_t depth = r->o->max_depth ? r->o->max_depth : DEFAULT_MAX_DEPTH;
+    uint64_t events = r->o->max_events ? r->o->max_events : UINT32_MAX;
+    enum mt_status status = mt_machine_init(&m, b, depth, events, r->err);
+    if (status == MT_OK) {
+        status = run_reader(r, &m, layer);
+    }
+    r->source.bare_list = m.bare_list;
+    r->source.bytes = r->in.base + (uint64_t)(r->in.at - r->in.window);
+    mt_machine_release(&m);
+    if (status != MT_OK) {
+        mt_builder_free(b);
+        return status;
+    }
+    mt_builder_source(b, &r->source);
+    return mt_builder_finish(b, out, r->err);
+}
+
+static enum mt_status read_from(struct reading *r, struct mt_byte_source *source,
+                                struct mt_snapshot *out)
+{
+    enum layer layer = LAYER_UNKNOWN;
+    r->source = (struct mt_source){.protocol = -1, .damage_offset = MT_NO_OFFSET};
+    enum mt_status status = open_layer(r, source);
+    if (status == MT_OK) {
+        status = find_content(r, &layer);
+    }
+    if (status == MT_OK) {
+        r->in.progress = tell_progress;
+        r->in.progress_ctx = r;
+        status = read_content(r, layer, out);
+    }
+    mt_input_release(&r->in);
+    return status;
+}
+
+/* ---- faces ---- */
+
+static enum mt_status open_path(const char *path, int *fd, struct reading *r)
+{
+    struct stat st;
+    *fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) {
+        return mt_fail(r->err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
+    }
+    if (fstat(*fd, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) {
+            close(*fd);
+            return mt_fail(r->err, MT_IO, MT_NO_OFFSET, "is a directory");
+        }
+        r->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_snapshot_read(const char *path, const struct mt_read_options *o,
+                                struct mt_snapshot *out, struct mt_error *err)
+{
+    struct reading r = {.o = o, .err = err};
+    int fd = -1;
+    MT_TRY(open_path(path, &fd, &r));
+    struct mt_byte_source *source = mt_source_fd(fd, fd != STDIN_FILENO, &r.position);
+    if (!source) {
+        if (fd != STDIN_FILENO) {
+            close(fd);
+        }
+        return mt_fail_nomem(err);
+    }
+    return read_from(&r, source, out);
+}
+
+enum mt_status mt_snapshot_read_memory(const void *p, size_t n, size_t chunk,
+                                       const struct mt_read_options *o, struct mt_snapshot *out,
+                                       struct mt_error *err)
+{
+    struct reading r = {.o = o, .err = err, .file_size = n};
+    struct mt_byte_source *source = mt_source_memory(p, n, chunk);
+    return source ? read_from(&r, source, out) : mt_fail_nomem(err);
+}

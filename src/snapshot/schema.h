@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one place that knows what the keys of a snapshot mean. Both readers hand it dictionaries as
+ * key/value words; it says which record that is and puts it into the builder.
+ */
+#ifndef MEMTOOL_SNAPSHOT_SCHEMA_H
+#define MEMTOOL_SNAPSHOT_SCHEMA_H
+
+#include <memtool/builder.h>
+#include <memtool/keys.h>
+#include <memtool/vec.h>
+
+#include "word.h"
+
+struct mt_machine;
+
+enum mt_record {
+    MT_RECORD_EVENT,
+    MT_RECORD_SEGMENT,
+    MT_RECORD_BLOCK,
+    MT_RECORD_HISTORY,
+    MT_RECORD_FRAME,
+    MT_RECORD_ANNOTATION,
+    MT_RECORD_TOP,
+    MT_RECORD_COUNT
+};
+
+/* What a known string means as a key: its enum value in each record, or -1; and as a word. */
+struct mt_known {
+    int8_t key[MT_RECORD_COUNT];
+    uint8_t mark;   /* the bits by which records are told apart */
+    uint8_t action; /* enum mt_action of this word, OTHER when it is none */
+};
+
+enum { MT_KNOWN_MAX = 64 };
+
+struct mt_schema {
+    struct mt_known known[MT_KNOWN_MAX]; /* by string id: known strings are interned first */
+    uint32_t n_known;
+    uint32_t action_key;                /* string id of "action" */
+    uint32_t states[3], kinds[2];       /* string ids of the block states and pool kinds */
+    MT_VEC(struct mt_segment) segments; /* kept until the top tells device from host */
+    uint32_t empty_stack;
+    /* events come in runs that are alike: the last answers */
+    struct {
+        uint32_t present, action_name;
+        uint8_t index;
+        bool valid;
+    } last_shape;
+    struct {
+        uint64_t handle;
+        uint16_t index;
+        bool negative, valid;
+    } last_stream;
+};
+
+enum mt_status mt_schema_init(struct mt_schema *s, struct mt_builder *b, struct mt_error *err)
+    MT_NODISCARD;
+void mt_schema_release(struct mt_schema *s);
+
+/*
+ * Looks at n pairs (key, value, key, value ...). When they make a record it goes to the builder and
+ * *out is its word; otherwise *out is 0 (the word of the integer 0, which no record has).
+ * Errors: MT_FORMAT (a value of the wrong type or out of range), MT_LIMIT, MT_NOMEM.
+ */
+enum mt_status mt_schema_reduce(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
+    MT_NODISCARD;
+
+/* Takes the top-level value: a dictionary with segments or traces, or a bare list of segments.
+ * `items` are its pairs or, for a list, NULL with `value` set. Errors: MT_FORMAT (no snapshot). */
+enum mt_status mt_schema_top(struct mt_machine *m, const mt_word *pairs, size_t n) MT_NODISCARD;
+enum mt_status mt_schema_top_list(struct mt_machine *m, uint32_t first, uint32_t n) MT_NODISCARD;
+
+#endif
