@@ -138,6 +138,49 @@ check-asan: ## run all tests under the address and undefined-behaviour sanitizer
 	+$(Q)CK_FORK=no ASAN_OPTIONS=detect_leaks=1 CLI_TIMEOUT=300 \
 	  $(MAKE) --no-print-directory VARIANT=asan check
 
+# Every allocation of whole runs fails once: tests/fault/README.md.
+$(BUILD)/fail_malloc.so: tests/fault/fail_malloc.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -O1 -g -fPIC -shared $< -ldl -o $@
+
+.PHONY: check-fault
+check-fault: $(BUILD)/memtool $(BUILD)/fail_malloc.so ## fail each allocation in turn
+	$(Q)MEMTOOL=$(CURDIR)/$(BUILD)/memtool tests/fault/run-fault $(CURDIR)/$(BUILD)/fail_malloc.so
+
+FUZZ_SECONDS ?= 30
+.PHONY: check-fuzz
+check-fuzz: ## let each fuzz target run for FUZZ_SECONDS (needs clang)
+	+$(Q)$(MAKE) --no-print-directory VARIANT=fuzz CC=clang fuzz-run
+
+.PHONY: fuzz-run
+fuzz-run: $(FUZZERS)
+	$(Q)scripts/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
+
+# ---- the look of the code -----------------------------------------------------------------------
+
+$(BUILD)/man_options: $(BUILD)/scripts/man_options.o $(BUILD)/libmemtool.a
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+.PHONY: lint
+lint: $(BUILD)/memtool $(BUILD)/man_options ## check format, layers, symbols, scripts, man pages
+	$(Q)scripts/lint $(BUILD)
+
+.PHONY: man
+man: $(BUILD)/man_options ## write the option tables into the man pages
+	$(Q)scripts/update-man $(BUILD)/man_options
+
+.PHONY: metrics
+metrics: ## sizes of files and functions
+	$(Q)scripts/metrics
+
+.PHONY: bench
+bench: $(BUILD)/memtool ## measure speed and memory; BENCH_FILE=a large snapshot
+	$(Q)MEMTOOL=$(BUILD)/memtool PYTHON=$(PYTHON) tests/perf/bench $(BENCH_FILE)
+
+ALL_OBJECTS := $(OBJECTS) $(UNIT_TESTS:=.o) $(FUZZERS:=.o) $(TEST_SUPPORT) \
+  $(BUILD)/tests/fuzz/replay.o $(BUILD)/scripts/man_options.o
+-include $(wildcard $(ALL_OBJECTS:.o=.d))
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf build memtool

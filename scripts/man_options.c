@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prints what man pages take from the option tables, as mdoc.
+ *   man_options --verbs            name and summary of each verb, tab between
+ *   man_options VERB               the verb's own options
+ *   man_options --common           the options that all verbs share
+ *   man_options --verb-list        the list of verbs for memtool(1)
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/frame.h"
+#include "cli/options.h"
+
+/* mdoc takes a line that begins with . or ' as a request, and \ as an escape. */
+static void put_text(const char *text)
+{
+    if (*text == '.' || *text == '\'') {
+        fputs("\\&", stdout);
+    }
+    for (; *text; text++) {
+        if (*text == '\\') {
+            fputs("\\e", stdout);
+        } else if (*text == '-' && text[1] == '-') {
+            fputs("\\-", stdout);
+        } else {
+            putchar(*text);
+        }
+    }
+}
+
+static void put_item(const struct mt_option *o)
+{
+    struct mt_buf arg = {0};
+    if (mt_option_has_arg(o)) {
+        mt_buf_text(&arg, " Ar ");
+        mt_option_arg_text(&arg, o);
+    }
+    const char *text = arg.failed || !arg.p ? "" : arg.p;
+    fputs(".It ", stdout);
+    if (o->letter) {
+        printf("Fl %c%s%s", o->letter, text, o->name ? " , " : "");
+    }
+    if (o->name) {
+        printf("Fl \\-%s%s", o->name, text);
+    }
+    putchar('\n');
+    put_text(o->help);
+    puts(".");
+    mt_buf_release(&arg);
+}
+
+static void put_group(const struct mt_option_group *g)
+{
+    puts(".Bl -tag -width Ds");
+    for (size_t i = 0; i < g->n; i++) {
+        put_item(&g->options[i]);
+    }
+    puts(".El");
+}
+
+static void put_verb(const struct mt_command *c)
+{
+    for (size_t i = 0; i < c->n_groups; i++) {
+        const char *title = c->groups[i].title;
+        if (c->n_groups > 1 || title) {
+            printf(".Ss %s\n", title ? title : "Options");
+        }
+        put_group(&c->groups[i]);
+    }
+    if (c->n_groups) {
+        puts(".Ss Common options");
+    }
+    puts("The options that all verbs share, such as\n.Fl \\-json ,\n.Fl \\-output\nand\n.Fl "
+         "\\-limit ,\nare described in\n.Xr memtool 1 .");
+}
+
+static void put_common(void)
+{
+    printf(".Ss %s\n", MT_GROUP_COMMON.title);
+    put_group(&MT_GROUP_COMMON);
+    printf(".Ss %s\n", MT_GROUP_READING.title);
+    put_group(&MT_GROUP_READING);
+}
+
+static void put_list(bool mdoc)
+{
+    for (size_t i = 0; MT_COMMANDS[i]; i++) {
+        const struct mt_command *c = MT_COMMANDS[i];
+        if (mdoc) {
+            printf(".It Xr memtool-%s 1\n", c->name);
+            put_text(c->summary);
+            puts(".");
+        } else {
+            printf("%s\t%s\n", c->name, c->summary);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+    if (strcmp(what, "--verbs") == 0) {
+        put_list(false);
+    } else if (strcmp(what, "--verb-list") == 0) {
+        puts(".Bl -tag -width Ds");
+        put_list(true);
+        puts(".El");
+    } else if (strcmp(what, "--common") == 0) {
+        put_common();
+    } else {
+        const struct mt_command *c = mt_command_find(what);
+        if (!c) {
+            fprintf(stderr, "usage: man_options --verbs|--verb-list|--common|VERB\n");
+            return 2;
+        }
+        put_verb(c);
+    }
+    return 0;
+}
