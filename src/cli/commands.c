@@ -2,9 +2,11 @@
 /* The list of verbs, in the order of --help. How to add one is told in command.h. */
 #include "command.h"
 
+extern const struct mt_command mt_cmd_stats;
 extern const struct mt_command mt_cmd_completion;
 
 const struct mt_command *const MT_COMMANDS[] = {
+    &mt_cmd_stats,
     &mt_cmd_completion,
     NULL,
 };

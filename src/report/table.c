@@ -224,10 +224,14 @@ static void print_row(const struct mt_table *t, const struct mt_report *r, const
                       int indent)
 {
     int used = indent;
+    size_t n = t->columns.n; /* without the empty ones at the end: no blanks behind the text */
+    while (n > 1 && !(row ? row[n - 1].text : t->columns.v[n - 1].title)[0]) {
+        n--;
+    }
     print_padding(r->out, indent);
-    for (size_t i = 0; i < t->columns.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct column *column = &t->columns.v[i];
-        bool last = i + 1 == t->columns.n;
+        bool last = i + 1 == n;
         print_cell(r, column, row ? row[i].text : column->title, row ? row[i].color : MT_COLOR_HEAD,
                    last, r->width - used);
         fputs(last ? "\n" : "  ", r->out);

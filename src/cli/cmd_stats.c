@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* stats: how much is allocated, active, reserved, lost. */
+#include <memtool/report_verbs.h>
+
+#include "command.h"
+
+struct stats_settings {
+    struct mt_common common;
+    struct mt_filter filter;
+};
+
+static void defaults(void *settings);
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void release(void *settings);
+
+static const struct mt_option_group GROUPS[] = {
+    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N, offsetof(struct stats_settings, filter)},
+};
+
+const struct mt_command mt_cmd_stats = {
+    .name = "stats",
+    .summary = "how much is allocated, reserved and lost",
+    .usage = "[options] FILE...",
+    .description =
+        "Adds up the memory of a snapshot: allocated, requested, reserved and free bytes per "
+        "device, pool, private pool and stream, as PyTorch's memory_stats() counts them; from the "
+        "trace the hits and misses of the cache, splits and merges, retries and calls to the "
+        "driver; requests by size, segments by size, and a map of the large segments. With "
+        "several files, one report after the other.",
+    .examples = "memtool stats snap.pickle              all of it\n"
+                "memtool stats -v snap.pickle           PyTorch's own key beside each figure\n"
+                "memtool stats --json *.pickle          one JSON object a line",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct stats_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+    .release = release,
+};
+
+static void defaults(void *settings)
+{
+    mt_filter_init(&((struct stats_settings *)settings)->filter);
+}
+
+static void release(void *settings)
+{
+    mt_filter_release(&((struct stats_settings *)settings)->filter);
+}
+
+/* The banner speaks of the whole file, so with a filter it takes totals of its own. */
+static enum mt_status find_trust(struct mt_trust *trust, const struct mt_snapshot *s,
+                                 const struct mt_filtered *f, const struct mt_totals *t,
+                                 struct mt_error *err)
+{
+    if (mt_filter_is_open(f->filter)) {
+        return mt_trust_find(trust, s, t, err);
+    }
+    struct mt_filter open;
+    mt_filter_init(&open);
+    struct mt_filtered all;
+    struct mt_totals whole = {0};
+    enum mt_status status = mt_filtered_init(&all, &open, s, err);
+    if (status == MT_OK) {
+        status = mt_totals_find(&whole, s, &all, 0, err);
+        mt_filtered_release(&all);
+    }
+    if (status == MT_OK) {
+        status = mt_trust_find(trust, s, &whole, err);
+    }
+    mt_totals_release(&whole);
+    mt_filter_release(&open);
+    return status;
+}
+
+static enum mt_status print(const struct mt_report *r, const struct mt_snapshot *s,
+                            struct mt_filtered *f, const struct mt_totals *t, bool one_line,
+                            struct mt_error *err)
+{
+    if (r->json) {
+        return mt_report_stats_json(r, s, t, one_line, err);
+    }
+    if (r->separator) {
+        return mt_report_stats_csv(r, s, t, err);
+    }
+    struct mt_trust trust = {0};
+    enum mt_status status = find_trust(&trust, s, f, t, err);
+    if (status == MT_OK) {
+        status = mt_report_stats_text(r, s, f, t, &trust, err);
+    }
+    mt_trust_release(&trust);
+    return status;
+}
+
+static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,
+                             const struct mt_filter *filter, bool one_line, struct mt_error *err)
+{
+    struct mt_filtered f;
+    struct mt_totals t = {0};
+    MT_TRY(mt_filtered_init(&f, filter, s, err));
+    enum mt_status status = mt_totals_find(&t, s, &f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, err);
+    if (status == MT_OK) {
+        status = print(r, s, &f, &t, one_line, err);
+    }
+    mt_totals_release(&t);
+    mt_filtered_release(&f);
+    return status;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct stats_settings *o = settings;
+    struct mt_report r;
+    struct mt_cli_output out;
+    int worst = mt_cli_report_begin(cli, &o->common, files[0], &r, &out);
+    if (worst) {
+        return worst;
+    }
+    for (size_t i = 0; i < n_files; i++) {
+        struct mt_snapshot s;
+        struct mt_error err;
+        int code = mt_cli_load(cli, &o->common, files[i], &s);
+        if (code == 0 || code == 4) {
+            r.file = files[i];
+            if (i && !r.json && !r.separator) {
+                fputc('\n', r.out);
+            }
+            if (report(&r, &s, &o->filter, n_files > 1, &err) != MT_OK) {
+                code = mt_cli_fail(cli, files[i], &err);
+            }
+            mt_snapshot_release(&s);
+        }
+        worst = code > worst ? code : worst;
+    }
+    return mt_cli_report_end(cli, &out, worst);
+}

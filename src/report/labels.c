@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of streams and pools, the same in every report. */
+#include <inttypes.h>
+
+#include <memtool/report_verbs.h>
+
+void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream)
+{
+    mt_buf_printf(b, "stream %u", (unsigned)stream);
+    if (s->streams[stream].handle) {
+        mt_buf_printf(b, " (0x%" PRIx64 ")", s->streams[stream].handle);
+    }
+}
+
+void mt_pool_label(struct mt_buf *b, struct mt_pool_id id)
+{
+    if (id.a == 0 && id.b == 0) {
+        return;
+    }
+    const char *kind = id.b == 0 ? " (CUDA graph)" : id.a == 0 ? " (MemPool)" : "";
+    mt_buf_printf(b, "pool %" PRId64 ",%" PRId64 "%s", id.a, id.b, kind);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stats report for people: one page a device, most important first. Every section is a table of
+ * its own; with -v the first one names PyTorch's own key beside each figure.
+ */
+#include <inttypes.h>
+
+#include <memtool/page_map.h>
+#include <memtool/report_verbs.h>
+
+#include "figures.h"
+#include "stats_sections.h"
+
+/* ---- overview ---- */
+
+static const char *fragmentation_word(double x)
+{
+    return x < 0.2   ? "normal (under 20 %)"
+           : x < 0.4 ? "work on it (20 to 40 %)"
+                     : "act on it (over 40 %)";
+}
+
+static void overview_free(struct mt_figures *f, const struct mt_counters *c)
+{
+    if (c->active > c->allocated) {
+        mt_figure_size(f, "pending", c->active - c->allocated, c->reserved, "active - allocated",
+                       "freed, but another stream may still use it");
+    }
+    mt_figure_size(f, "free", c->inactive, c->reserved, "", "cached by PyTorch; largest piece %s",
+                   mt_report_size(f->r, c->largest_free).s);
+    mt_figure_size(f, "  non-releasable", c->inactive_split, c->reserved,
+                   "inactive_split_bytes.all.current",
+                   "of the free: beside live blocks, so it cannot go back to the driver");
+}
+
+static enum mt_status overview(const struct mt_report *r, const struct mt_device_totals *d,
+                               struct mt_error *err)
+{
+    const struct mt_counters *c = &d->all;
+    double fragmentation = mt_counters_fragmentation(c);
+    struct mt_figures f;
+    MT_TRY(mt_figures_begin(&f, r, err));
+    mt_figure_size(&f, "reserved", c->reserved, 0, "reserved_bytes.all.current",
+                   "taken from the driver, in %s segment%s", mt_count_text(c->segments).s,
+                   c->segments == 1 ? "" : "s");
+    mt_figure_size(&f, "allocated", c->allocated, c->reserved, "allocated_bytes.all.current",
+                   "in use, in %s block%s", mt_count_text(c->allocated_blocks).s,
+                   c->allocated_blocks == 1 ? "" : "s");
+    mt_figure_size(&f, "  requested", c->requested, c->reserved, "requested_bytes.all.current",
+                   "what the program asked for; the rest is rounding");
+    overview_free(&f, c);
+    mt_figure_text(&f, "fragmentation", mt_percent_text(fragmentation), "",
+                   "reserved but not allocated: %s",
+                   c->reserved ? fragmentation_word(fragmentation) : "nothing is reserved");
+    return mt_figures_end(&f, err);
+}
+
+/* ---- parts ---- */
+
+static void part_cells(struct mt_table *t, const struct mt_counters *c)
+{
+    mt_table_size(t, c->reserved);
+    mt_table_size(t, c->allocated);
+    mt_table_size(t, c->requested);
+    mt_table_size(t, c->inactive);
+    mt_table_size(t, c->inactive_split);
+    mt_table_size(t, c->largest_free);
+    mt_table_count(t, c->segments);
+    mt_table_count(t, c->blocks);
+}
+
+void mt_stats_part_columns(struct mt_table *t)
+{
+    static const char *const titles[] = {"reserved",       "allocated",    "requested", "free",
+                                         "non-releasable", "largest free", "segments",  "blocks"};
+    for (size_t i = 0; i < MT_COUNT(titles); i++) {
+        mt_table_column(t, titles[i], MT_RIGHT);
+    }
+}
+
+void mt_stats_part(struct mt_table *t, const struct mt_counters *c, struct mt_buf *label)
+{
+    mt_table_cell(t, "%s", mt_buf_view(label).p);
+    part_cells(t, c);
+    mt_buf_reset(label);
+}
+
+static void small_and_large(struct mt_table *t, const struct mt_device_totals *d,
+                            struct mt_buf *label)
+{
+    static const char *const names[] = {"small pool (requests to 1 MiB)", "large pool"};
+    for (int k = 0; k < MT_POOL_KIND_COUNT; k++) {
+        mt_buf_text(label, names[k]);
+        mt_stats_part(t, &d->pool[k], label);
+    }
+}
+
+void mt_stats_parts(struct mt_table *t, const struct mt_snapshot *s,
+                    const struct mt_device_totals *d, struct mt_buf *label, bool rules)
+{
+    small_and_large(t, d, label);
+    if (rules && d->private_pools.n) {
+        mt_table_rule(t);
+    }
+    for (size_t i = 0; i < d->private_pools.n; i++) {
+        mt_pool_label(label, d->private_pools.v[i].id);
+        mt_stats_part(t, &d->private_pools.v[i].counters, label);
+    }
+    if (rules) {
+        mt_table_rule(t);
+    }
+    for (size_t i = 0; i < d->streams.n; i++) {
+        mt_stream_label(label, s, d->streams.v[i].stream);
+        mt_stats_part(t, &d->streams.v[i].counters, label);
+    }
+}
+
+static enum mt_status parts(const struct mt_report *r, const struct mt_snapshot *s,
+                            const struct mt_device_totals *d, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    struct mt_buf label = {0};
+    mt_table_column(t, "of which", MT_LEFT);
+    mt_stats_part_columns(t);
+    mt_stats_parts(t, s, d, &label, true);
+    mt_table_rule(t);
+    mt_buf_text(&label, "TOTAL");
+    mt_stats_part(t, &d->all, &label);
+    fputc('\n', r->out);
+    enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
+    mt_buf_release(&label);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- all ---- */
+
+static void print_left_out(const struct mt_report *r, const struct mt_totals *t)
+{
+    if (t->segments_left_out || t->blocks_left_out || t->events_left_out) {
+        fprintf(r->out, "\nLeft out by the filter: %s segments, %s blocks, %s events.\n",
+                mt_count_text(t->segments_left_out).s, mt_count_text(t->blocks_left_out).s,
+                mt_count_text(t->events_left_out).s);
+    }
+}
+
+static enum mt_status device(const struct mt_report *r, const struct mt_snapshot *s,
+                             const struct mt_filtered *f, const struct mt_device_totals *d,
+                             struct mt_error *err)
+{
+    if (d->device < 0) {
+        fprintf(r->out, "\n%sPinned host memory%s\n", mt_color_begin(r, MT_COLOR_HEAD),
+                mt_color_end(r));
+    } else {
+        fprintf(r->out, "\n%sDevice %" PRId32 "%s\n", mt_color_begin(r, MT_COLOR_HEAD), d->device,
+                mt_color_end(r));
+    }
+    MT_TRY(overview(r, d, err));
+    if (d->all.segments) {
+        MT_TRY(parts(r, s, d, err));
+    }
+    MT_TRY(mt_stats_trace(r, s, d, err));
+    MT_TRY(mt_stats_sizes(r, d, err));
+    MT_TRY(mt_stats_segment_sizes(r, d, err));
+    return mt_stats_page_map(r, s, f, d, err);
+}
+
+enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_filtered *f, const struct mt_totals *t,
+                                    const struct mt_trust *trust, struct mt_error *err)
+{
+    fprintf(r->out, "%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), r->file, mt_color_end(r));
+    MT_TRY(mt_report_trust(r, s, trust, err));
+    if (t->devices.n == 0) {
+        fputs("\nNo device has memory or events here.\n", r->out);
+    }
+    for (size_t i = 0; i < t->devices.n; i++) {
+        MT_TRY(device(r, s, f, &t->devices.v[i], err));
+    }
+    print_left_out(r, t);
+    return MT_OK;
+}
+
+enum mt_status mt_report_stats_csv(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_totals *t, struct mt_error *err)
+{
+    struct mt_table *table = mt_table_new();
+    if (!table) {
+        return mt_fail_nomem(err);
+    }
+    struct mt_buf label = {0};
+    mt_table_column(table, "part", MT_LEFT);
+    mt_stats_part_columns(table);
+    for (size_t i = 0; i < t->devices.n; i++) {
+        const struct mt_device_totals *d = &t->devices.v[i];
+        mt_buf_printf(&label, "device %" PRId32, d->device);
+        mt_stats_part(table, &d->all, &label);
+        mt_stats_parts(table, s, d, &label, false);
+    }
+    enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(table, r, 0, err);
+    mt_buf_release(&label);
+    mt_table_free(table);
+    return status;
+}
