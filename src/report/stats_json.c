@@ -46,7 +46,6 @@ static void put_parts(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
         cJSON *one = mt_put_object(p, streams, NULL);
         uint16_t stream = d->streams.v[i].stream;
         mt_put_addr(p, one, "stream", s->streams[stream].handle);
-        mt_put_u64(p, one, "number", stream);
         put_counters(p, one, &d->streams.v[i].counters);
     }
 }
