@@ -146,15 +146,14 @@ static enum mt_status read_string(struct json *j)
     const uint8_t *p = j->in->at + 1;
     j->in->at += n + 2;
     if (!escaped) {
-        return mt_machine_push_bytes(j->m, MT_TAG_STR, p, n);
+        return mt_machine_push_str(j->m, p, n);
     }
     if (!unescape(j, p, n)) {
         return mt_fail(j->m->err, MT_FORMAT, j->m->offset,
                        "JSON: a string with a malformed escape at byte %" PRIu64, j->m->offset);
     }
     struct mt_str s = mt_buf_view(&j->text);
-    return j->text.failed ? mt_fail_nomem(j->m->err)
-                          : mt_machine_push_bytes(j->m, MT_TAG_STR, s.p, s.n);
+    return j->text.failed ? mt_fail_nomem(j->m->err) : mt_machine_push_str(j->m, s.p, s.n);
 }
 
 /* ---- numbers and words ---- */

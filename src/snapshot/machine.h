@@ -16,6 +16,7 @@
 #include <memtool/builder.h>
 #include <memtool/vec.h>
 
+#include "memo.h"
 #include "schema.h"
 #include "word.h"
 
@@ -28,17 +29,20 @@ enum mt_container_kind {
 
 struct mt_container {
     uint8_t kind;
-    uint8_t record; /* RANGE: the records' tag */
-    bool sealed;    /* `value` is final */
-    bool pinned;    /* may be named again (memo, DUP): never recycled */
-    uint32_t depth; /* 1 + that of the deepest child */
-    uint32_t memo;  /* memo index + 1, or 0 */
-    uint32_t stack; /* stack id of a list of frames, once asked for */
-    uint32_t first; /* RANGE */
+    uint8_t record;  /* RANGE: the records' tag */
+    bool sealed;     /* `value` is final */
+    bool pinned;     /* may be named again: never recycled */
+    bool duplicated; /* the stack may hold it twice (DUP, or fetched from the memo) */
+    uint32_t depth;  /* 1 + that of the deepest child */
+    uint32_t memo;   /* memo index + 1, or 0 */
+    uint32_t stack;  /* stack id of a list of frames, once asked for */
+    uint32_t first;  /* RANGE */
     uint32_t n;
     MT_VEC(mt_word) items;
     struct mt_value value;
 };
+
+enum { MT_SHORT_STRINGS = 64 };
 
 struct mt_machine {
     struct mt_builder *builder;
@@ -51,13 +55,18 @@ struct mt_machine {
     MT_VEC(mt_word) stack;
     MT_VEC(uint32_t) marks; /* stack heights */
     size_t fence;           /* height of the last mark: nothing below may be popped */
-    MT_VEC(mt_word) memo;
+    struct mt_memo memo;
     MT_VEC(struct mt_container) containers;
     MT_VEC(uint32_t) free_containers;
     MT_VEC(uint32_t) pairs; /* container of the tuple (a, b), by pool index + 1 */
     MT_VEC(uint64_t) wides;
     MT_VEC(double) floats;
-    bool bare_list; /* finished: the top was a list of segments */
+    MT_VEC(uint32_t) frame_ids; /* scratch for interning a stack */
+    struct {
+        uint64_t bytes;
+        uint32_t n, id;
+    } short_strings[MT_SHORT_STRINGS]; /* ids of strings of at most 8 bytes, seen lately */
+    bool bare_list;                    /* finished: the top was a list of segments */
 };
 
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,
@@ -74,8 +83,10 @@ static inline bool mt_machine_push(struct mt_machine *m, mt_word w)
 enum mt_status mt_machine_push_u64(struct mt_machine *m, uint64_t magnitude, bool negative)
     MT_NODISCARD;
 enum mt_status mt_machine_push_float(struct mt_machine *m, double x) MT_NODISCARD;
-/* STR, BYTES or BIG with these bytes. */
-enum mt_status mt_machine_push_bytes(struct mt_machine *m, enum mt_tag tag, const void *p, size_t n)
+/* A string. */
+enum mt_status mt_machine_push_str(struct mt_machine *m, const void *p, size_t n) MT_NODISCARD;
+/* Bytes, or the decimal digits of an integer beyond 64 bits. */
+enum mt_status mt_machine_push_raw(struct mt_machine *m, const void *p, size_t n, bool is_bytes)
     MT_NODISCARD;
 
 /* Errors: MT_LIMIT beyond max_depth. */
@@ -109,6 +120,32 @@ enum mt_status mt_machine_close_all(struct mt_machine *m) MT_NODISCARD;
 
 /* Hands the single value on the stack to the schema as the snapshot. */
 enum mt_status mt_machine_finish(struct mt_machine *m) MT_NODISCARD;
+
+/* The id of a string of at most 8 bytes, of which 8 may be read; 0 when out of memory. Writers
+ * repeat "N/A" and "" for every event. */
+uint32_t mt_machine_short_str(struct mt_machine *m, const uint8_t *p, size_t n) MT_NODISCARD;
+
+/* ---- containers: between machine.c and containers.c ---- */
+
+static inline struct mt_container *mt_container_of(const struct mt_machine *m, mt_word w)
+{
+    return &m->containers.v[mt_word_payload(w)];
+}
+
+/* Gives what the memo calls `memo` (index + 1, 0 = nothing) another value. */
+enum mt_status mt_machine_remember(struct mt_machine *m, uint32_t memo, mt_word w) MT_NODISCARD;
+
+/* A new container, `memo` as in mt_container; *w is its word. */
+enum mt_status mt_container_new(struct mt_machine *m, enum mt_container_kind kind, uint32_t memo,
+                                mt_word *w) MT_NODISCARD;
+
+/* Appends the n words at height `from` of the stack. */
+enum mt_status mt_container_add(struct mt_machine *m, mt_word w, size_t from, size_t n)
+    MT_NODISCARD;
+
+/* Settles a word that is about to become part of a container: a dictionary becomes a record if it
+ * is one, any other container is sealed. */
+enum mt_status mt_container_settle(struct mt_machine *m, mt_word *w) MT_NODISCARD;
 
 /* ---- for the schema ---- */
 

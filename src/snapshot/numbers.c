@@ -46,7 +46,7 @@ static enum mt_status push_big(struct mt_machine *m, const uint8_t *magnitude, s
                              i + 1 == count ? "%" PRIu32 : "%09" PRIu32, limbs[i]);
         at += wrote > 0 ? (size_t)wrote : 0;
     }
-    return mt_machine_push_bytes(m, MT_TAG_BIG, digits, at);
+    return mt_machine_push_raw(m, digits, at, false);
 }
 
 enum mt_status mt_push_long(struct mt_machine *m, const uint8_t *p, size_t n)
@@ -106,8 +106,7 @@ bool mt_push_decimal(struct mt_machine *m, const uint8_t *p, size_t n, enum mt_s
     mt_buf_text(&digits, negative ? "-" : "");
     mt_buf_add(&digits, p + first, n - first);
     struct mt_str s = mt_buf_view(&digits);
-    *status =
-        digits.failed ? mt_fail_nomem(m->err) : mt_machine_push_bytes(m, MT_TAG_BIG, s.p, s.n);
+    *status = digits.failed ? mt_fail_nomem(m->err) : mt_machine_push_raw(m, s.p, s.n, false);
     mt_buf_release(&digits);
     return true;
 }

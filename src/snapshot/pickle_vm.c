@@ -96,12 +96,20 @@ static enum mt_status counted(struct pickle *k, uint8_t code, const uint8_t **p,
     return MT_OK;
 }
 
-static enum mt_status push_counted(struct pickle *k, uint8_t code, enum mt_tag tag)
+static enum mt_status push_str(struct pickle *k, uint8_t code)
 {
     const uint8_t *p = NULL;
     size_t n = 0;
     MT_TRY(counted(k, code, &p, &n));
-    return mt_machine_push_bytes(k->m, tag, p, n);
+    return mt_machine_push_str(k->m, p, n);
+}
+
+static enum mt_status push_bytes(struct pickle *k, uint8_t code)
+{
+    const uint8_t *p = NULL;
+    size_t n = 0;
+    MT_TRY(counted(k, code, &p, &n));
+    return mt_machine_push_raw(k->m, p, n, true);
 }
 
 static enum mt_status push_long(struct pickle *k, uint8_t code)
@@ -175,7 +183,7 @@ static enum mt_status push_raw_unicode(struct pickle *k, const uint8_t *p, size_
     }
     struct mt_str s = mt_buf_view(&text);
     enum mt_status status =
-        text.failed ? mt_fail_nomem(k->m->err) : mt_machine_push_bytes(k->m, MT_TAG_STR, s.p, s.n);
+        text.failed ? mt_fail_nomem(k->m->err) : mt_machine_push_str(k->m, s.p, s.n);
     mt_buf_release(&text);
     return status;
 }
@@ -186,7 +194,7 @@ static enum mt_status push_quoted(struct pickle *k, const uint8_t *p, size_t n)
     if (n < 2 || (p[0] != '\'' && p[0] != '"') || p[n - 1] != p[0]) {
         return mt_fail(k->m->err, MT_FORMAT, k->m->offset, "STRING without quotes");
     }
-    return mt_machine_push_bytes(k->m, MT_TAG_STR, p + 1, n - 2);
+    return mt_machine_push_str(k->m, p + 1, n - 2);
 }
 
 static enum mt_status push_int_line(struct pickle *k, const uint8_t *p, size_t n)
@@ -396,7 +404,7 @@ static enum mt_status step(struct pickle *k, uint8_t code, const uint8_t *p)
     case OP_BININT: return push_word(k, mt_word_from_int((int32_t)(uint32_t)little_endian(p, 4)));
     case OP_BININT1: return push_word(k, mt_word_from_int(p[0]));
     case OP_BININT2: return push_word(k, mt_word_from_int((int64_t)little_endian(p, 2)));
-    case OP_MEMOIZE: return mt_machine_put(m, m->memo.n);
+    case OP_MEMOIZE: return mt_machine_put(m, m->memo.packed.n);
     case OP_EMPTY_DICT: return push_word(k, mt_word_make(MT_TAG_FRESH_DICT, 0));
     case OP_SETITEMS: return set_items(k);
     case OP_EMPTY_SET:
@@ -439,11 +447,11 @@ static enum mt_status variable_step(struct pickle *k, uint8_t code)
     case OP_BINUNICODE:
     case OP_BINUNICODE8:
     case OP_SHORT_BINSTRING:
-    case OP_BINSTRING: return push_counted(k, code, MT_TAG_STR);
+    case OP_BINSTRING: return push_str(k, code);
     case OP_SHORT_BINBYTES:
     case OP_BINBYTES:
     case OP_BINBYTES8:
-    case OP_BYTEARRAY8: return push_counted(k, code, MT_TAG_BYTES);
+    case OP_BYTEARRAY8: return push_bytes(k, code);
     case OP_LONG1:
     case OP_LONG4: return push_long(k, code);
     case OP_GLOBAL: return global_op(k);
@@ -476,11 +484,87 @@ static enum mt_status one_op(struct pickle *k)
     return step(k, code, p);
 }
 
+/*
+ * The opcodes of which a trace consists, on copies of the cursor and the stack's height in
+ * registers; returns at anything else, at an error (one_op then finds it again and says it), and
+ * when the window or the stack is nearly used up. Measured on 2 million events: 2.4 times the speed
+ * of one_op alone.
+ */
+static void hot_ops(struct pickle *k)
+{
+    struct mt_machine *m = k->m;
+    const uint8_t *p = k->in->at;
+    const uint8_t *last = k->in->end - MT_INPUT_PAD;
+    mt_word *sp = m->stack.v + m->stack.n;
+    const mt_word *top = m->stack.v + m->stack.cap;
+    uint32_t id;
+    while (p <= last && sp < top) {
+        switch (p[0]) {
+        case OP_BINGET:
+            if (!mt_memo_get(&m->memo, p[1], sp) || mt_word_tag(*sp) == MT_TAG_CONTAINER) {
+                goto out;
+            }
+            sp++;
+            p += 2;
+            break;
+        case OP_LONG_BINGET:
+            if (!mt_memo_get(&m->memo, little_endian(p + 1, 4), sp) ||
+                mt_word_tag(*sp) == MT_TAG_CONTAINER) {
+                goto out;
+            }
+            sp++;
+            p += 5;
+            break;
+        case OP_BININT1:
+            *sp++ = mt_word_from_int(p[1]);
+            p += 2;
+            break;
+        case OP_BININT2:
+            *sp++ = mt_word_from_int((int64_t)little_endian(p + 1, 2));
+            p += 3;
+            break;
+        case OP_BININT:
+            *sp++ = mt_word_from_int((int32_t)(uint32_t)little_endian(p + 1, 4));
+            p += 5;
+            break;
+        case OP_LONG1: { /* addresses and times take six or seven bytes */
+            unsigned n = p[1];
+            if (n == 0 || n > 7) {
+                goto out;
+            }
+            unsigned unused = 64 - 8 * n;
+            *sp++ = mt_word_from_int((int64_t)(little_endian(p + 2, 8) << unused) >> unused);
+            p += 2 + n;
+            break;
+        }
+        case OP_SHORT_BINUNICODE:
+            if (p[1] > 8 || !(id = mt_machine_short_str(m, p + 2, p[1]))) {
+                goto out;
+            }
+            *sp++ = mt_word_make(MT_TAG_STR, id);
+            p += 2 + p[1];
+            break;
+        case OP_EMPTY_DICT:
+        case OP_EMPTY_LIST:
+            *sp++ = mt_word_make(p[0] == OP_EMPTY_DICT ? MT_TAG_FRESH_DICT : MT_TAG_FRESH_LIST, 0);
+            p += 1;
+            break;
+        default: goto out;
+        }
+    }
+out:
+    k->in->at = p;
+    m->stack.n = (size_t)(sp - m->stack.v);
+}
+
 enum mt_status mt_pickle_read(struct mt_input *in, struct mt_machine *m, struct mt_source *source)
 {
     struct pickle k = {in, m, source, false};
     source->protocol = 0;
     while (!k.stopped) {
+        if (MT_LIKELY(mt_input_left(in) >= MT_INPUT_PAD)) {
+            hot_ops(&k);
+        }
         MT_TRY(one_op(&k));
     }
     if (m->marks.n || m->stack.n == 0) {

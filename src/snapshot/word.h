@@ -12,13 +12,13 @@
 typedef uint64_t mt_word;
 
 enum mt_tag {
-    MT_TAG_INT,        /* the integer itself, -2^59 .. 2^59 - 1 */
-    MT_TAG_WIDE,       /* a wider integer that fits 64 bits: index << 1 | negative */
-    MT_TAG_BIG,        /* string id of its decimal digits */
-    MT_TAG_FLOAT,      /* index */
-    MT_TAG_STR,        /* string id */
-    MT_TAG_BYTES,      /* string id */
-    MT_TAG_CONST,      /* enum mt_const */
+    MT_TAG_INT,   /* the integer itself, -2^59 .. 2^59 - 1 */
+    MT_TAG_WIDE,  /* a wider integer that fits 64 bits: index << 1 | negative */
+    MT_TAG_RAW,   /* string id << 1 | is_bytes: bytes, or the digits of an integer beyond 64 bits */
+    MT_TAG_FLOAT, /* index */
+    MT_TAG_STR,   /* string id */
+    MT_TAG_STACK, /* stack id: a list of frames that a record has taken */
+    MT_TAG_CONST, /* enum mt_const */
     MT_TAG_FRESH_DICT, /* still empty; memo index + 1, or 0 */
     MT_TAG_FRESH_LIST, /* the same */
     MT_TAG_CONTAINER,  /* index of a list, tuple or dictionary */
