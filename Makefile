@@ -82,7 +82,8 @@ endif
 
 # Objects are rebuilt when the compiler or a flag changes.
 FLAGS_STAMP := $(BUILD)/flags
-FLAGS_TEXT := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)
+# -Werror changes no object, so that switching it rebuilds nothing.
+FLAGS_TEXT := $(filter-out -Werror,$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS))
 $(FLAGS_STAMP): FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)echo '$(FLAGS_TEXT)' | cmp -s - $@ || echo '$(FLAGS_TEXT)' > $@
@@ -113,7 +114,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_SUPPORT) $(BUILD)/libmemto
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(ALL_LDLIBS) $(CHECK_LIBS) -o $@
 
 # The fuzz targets with a main that replays files; the VARIANT fuzz links libFuzzer's instead.
-FUZZ_MAIN := $(if $(filter fuzz,$(VARIANT)),,$(BUILD)/tests/fuzz/replay.o)
+FUZZ_MAIN := $(if $(filter fuzz,$(VARIANT)),,$(BUILD)/tests/fuzz/replay_main.o)
 $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_MAIN) $(TEST_SUPPORT) $(BUILD)/libmemtool.a
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o %.a,$^) $(ALL_LDLIBS) $(CHECK_LIBS) \
@@ -178,7 +179,7 @@ bench: $(BUILD)/memtool ## measure speed and memory; BENCH_FILE=a large snapshot
 	$(Q)MEMTOOL=$(BUILD)/memtool PYTHON=$(PYTHON) tests/perf/bench $(BENCH_FILE)
 
 ALL_OBJECTS := $(OBJECTS) $(UNIT_TESTS:=.o) $(FUZZERS:=.o) $(TEST_SUPPORT) \
-  $(BUILD)/tests/fuzz/replay.o $(BUILD)/scripts/man_options.o
+  $(BUILD)/tests/fuzz/replay_main.o $(BUILD)/scripts/man_options.o
 -include $(wildcard $(ALL_OBJECTS:.o=.d))
 
 .PHONY: clean

@@ -120,9 +120,9 @@ static enum mt_status set_size(const struct mt_option *o, void *field, const cha
     if (!in_bounds(o, (double)bytes)) {
         struct mt_size_format f = {MT_UNIT_AUTO, false};
         if (o->max >= HUGE_BOUND) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
-    }
-    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
+            return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
+        }
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
                        mt_size_text((uint64_t)o->min, f).s, mt_size_text((uint64_t)o->max, f).s);
     }
     *(uint64_t *)field = bytes;
