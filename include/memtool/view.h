@@ -8,7 +8,6 @@
 #define MEMTOOL_VIEW_H
 
 #include <memtool/error.h>
-#include <memtool/filter.h>
 #include <memtool/model.h>
 #include <memtool/vec.h>
 
@@ -51,13 +50,5 @@ struct mt_mask_key mt_mask_key_from(struct mt_str salt);
  */
 enum mt_status mt_view_anonymize(struct mt_view *v, struct mt_mask_key key, struct mt_error *err)
     MT_NODISCARD;
-
-/*
- * Keeps the segments, events and annotations that pass `filter` (device, stream, pool, events,
- * time, annotation; others must be open). Where the end of a device's trace is cut off, its
- * segments become those of the moment after the last event that stays. Errors: MT_NOMEM.
- */
-enum mt_status mt_view_slice(struct mt_view *v, const struct mt_filter *filter,
-                             struct mt_error *err) MT_NODISCARD;
 
 #endif

@@ -5,7 +5,7 @@
  * from the same undoing of events that draws the allocator at any event: so the part is a snapshot
  * as if it had been taken then.
  */
-#include <memtool/view.h>
+#include <memtool/slice.h>
 
 #include <string.h>
 

@@ -86,7 +86,7 @@ extern const struct mt_option_group MT_GROUP_COMMON; /* of struct mt_common, off
 /* --salvage and the limits, of struct mt_common too; not for MT_COMMAND_NO_SNAPSHOT verbs. */
 extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
-    MT_FILTER_OPTIONS[]; /* of struct mt_filter; a verb makes a group of it */
+    MT_FILTER_OPTIONS[];           /* of struct mt_filter; a verb makes a group of it */
 enum { MT_FILTER_OPTIONS_N = 11 }; /* a constant, so that groups may be static */
 
 /* The process as a verb sees it. */
