@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/bytes.h>
 #include <memtool/units.h>
 
 #include "readers.h"
@@ -400,10 +401,10 @@ static enum mt_status step(struct pickle *k, uint8_t code, const uint8_t *p)
     switch (code) {
     case OP_MARK: return mt_machine_mark(m);
     case OP_BINGET: return mt_machine_get(m, p[0]);
-    case OP_LONG_BINGET: return mt_machine_get(m, little_endian(p, 4));
-    case OP_BININT: return push_word(k, mt_word_from_int((int32_t)(uint32_t)little_endian(p, 4)));
+    case OP_LONG_BINGET: return mt_machine_get(m, mt_load32(p));
+    case OP_BININT: return push_word(k, mt_word_from_int((int32_t)mt_load32(p)));
     case OP_BININT1: return push_word(k, mt_word_from_int(p[0]));
-    case OP_BININT2: return push_word(k, mt_word_from_int((int64_t)little_endian(p, 2)));
+    case OP_BININT2: return push_word(k, mt_word_from_int(mt_load16(p)));
     case OP_MEMOIZE: return mt_machine_put(m, m->memo.packed.n);
     case OP_EMPTY_DICT: return push_word(k, mt_word_make(MT_TAG_FRESH_DICT, 0));
     case OP_SETITEMS: return set_items(k);
@@ -414,7 +415,7 @@ static enum mt_status step(struct pickle *k, uint8_t code, const uint8_t *p)
     case OP_APPEND: return append_item(k);
     case OP_SETITEM: return set_item(k);
     case OP_BINPUT: return mt_machine_put(m, p[0]);
-    case OP_LONG_BINPUT: return mt_machine_put(m, little_endian(p, 4));
+    case OP_LONG_BINPUT: return mt_machine_put(m, mt_load32(p));
     case OP_NONE: return push_const(k, MT_CONST_NONE);
     case OP_NEWTRUE: return push_const(k, MT_CONST_TRUE);
     case OP_NEWFALSE: return push_const(k, MT_CONST_FALSE);
@@ -484,6 +485,21 @@ static enum mt_status one_op(struct pickle *k)
     return step(k, code, p);
 }
 
+/* MEMOIZE of a word that is no container, with the stack's height in sp. */
+static inline bool hot_memoize(struct mt_machine *m, mt_word *sp)
+{
+    size_t index = m->memo.packed.n;
+    if ((size_t)(sp - m->stack.v) <= m->fence || mt_word_tag(sp[-1]) == MT_TAG_CONTAINER ||
+        index >= m->memo.packed.cap) {
+        return false;
+    }
+    enum mt_tag tag = mt_word_tag(sp[-1]);
+    if (tag == MT_TAG_FRESH_DICT || tag == MT_TAG_FRESH_LIST) {
+        sp[-1] = mt_word_make(tag, index + 1);
+    }
+    return mt_memo_put(&m->memo, index, sp[-1]);
+}
+
 /*
  * The opcodes of which a trace consists, on copies of the cursor and the stack's height in
  * registers; returns at anything else, at an error (one_op then finds it again and says it), and
@@ -508,7 +524,7 @@ static void hot_ops(struct pickle *k)
             p += 2;
             break;
         case OP_LONG_BINGET:
-            if (!mt_memo_get(&m->memo, little_endian(p + 1, 4), sp) ||
+            if (!mt_memo_get(&m->memo, mt_load32(p + 1), sp) ||
                 mt_word_tag(*sp) == MT_TAG_CONTAINER) {
                 goto out;
             }
@@ -520,11 +536,11 @@ static void hot_ops(struct pickle *k)
             p += 2;
             break;
         case OP_BININT2:
-            *sp++ = mt_word_from_int((int64_t)little_endian(p + 1, 2));
+            *sp++ = mt_word_from_int(mt_load16(p + 1));
             p += 3;
             break;
         case OP_BININT:
-            *sp++ = mt_word_from_int((int32_t)(uint32_t)little_endian(p + 1, 4));
+            *sp++ = mt_word_from_int((int32_t)mt_load32(p + 1));
             p += 5;
             break;
         case OP_LONG1: { /* addresses and times take six or seven bytes */
@@ -533,7 +549,7 @@ static void hot_ops(struct pickle *k)
                 goto out;
             }
             unsigned unused = 64 - 8 * n;
-            *sp++ = mt_word_from_int((int64_t)(little_endian(p + 2, 8) << unused) >> unused);
+            *sp++ = mt_word_from_int((int64_t)(mt_load64(p + 2) << unused) >> unused);
             p += 2 + n;
             break;
         }
@@ -547,6 +563,20 @@ static void hot_ops(struct pickle *k)
         case OP_EMPTY_DICT:
         case OP_EMPTY_LIST:
             *sp++ = mt_word_make(p[0] == OP_EMPTY_DICT ? MT_TAG_FRESH_DICT : MT_TAG_FRESH_LIST, 0);
+            p += 1;
+            break;
+        case OP_MEMOIZE:
+            if (!hot_memoize(m, sp)) {
+                goto out;
+            }
+            p += 1;
+            break;
+        case OP_MARK:
+            if (m->marks.n >= m->marks.cap || m->marks.n >= m->max_depth) {
+                goto out;
+            }
+            m->fence = (size_t)(sp - m->stack.v);
+            m->marks.v[m->marks.n++] = (uint32_t)m->fence;
             p += 1;
             break;
         default: goto out;
