@@ -122,6 +122,12 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
 void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r);
 
+/* The frame that the label shows: the first user frame, else the innermost; 0 without frames. */
+uint32_t mt_stack_user_frame(const struct mt_snapshot *s, uint32_t stack);
+/* "train.py:42 forward", safe for terminals, appended to b; "(no stack)" for frame 0. */
+void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
+                    const struct mt_report *r);
+
 /* The stack as lines of their own, innermost first, `indent` blanks before each and a newline
  * behind; r->stack_lines of them (0: all), runs of internal frames folded into one line that says
  * how many unless r->all_frames. */

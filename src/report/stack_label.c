@@ -157,6 +157,26 @@ static uint32_t next_user_frame(const struct mt_snapshot *s, uint32_t stack, uin
     return from;
 }
 
+uint32_t mt_stack_user_frame(const struct mt_snapshot *s, uint32_t stack)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    if (n == 0) {
+        return 0;
+    }
+    uint32_t i = next_user_frame(s, stack, 0);
+    return s->stack_frames[s->stacks[stack].first + (i < n ? i : 0)];
+}
+
+void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
+                    const struct mt_report *r)
+{
+    if (frame) {
+        add_frame(b, s, &s->frames[frame], r->full_path);
+    } else {
+        mt_buf_text(b, "(no stack)");
+    }
+}
+
 void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r)
 {
