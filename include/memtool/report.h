@@ -128,6 +128,11 @@ uint32_t mt_stack_user_frame(const struct mt_snapshot *s, uint32_t stack);
 void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
                     const struct mt_report *r);
 
+/* The same, and behind it in brackets the library function that allocated: two lines of a model
+ * that call layer_norm and linear are told apart. A stack without frames is explained. */
+void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r);
+
 /* The stack as lines of their own, innermost first, `indent` blanks before each and a newline
  * behind; r->stack_lines of them (0: all), runs of internal frames folded into one line that says
  * how many unless r->all_frames. */

@@ -189,6 +189,35 @@ void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
     add_frame(b, s, frame_at(s, stack, i < n ? i : 0), r->full_path);
 }
 
+/* Some stack of the file has frames, so that one without says something. */
+static bool has_frames(const struct mt_snapshot *s)
+{
+    return s->n_stack_frames > 0;
+}
+
+void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    if (n == 0 && has_frames(s)) {
+        mt_buf_text(b, "(no Python frames: another thread, such as autograd's)");
+        return;
+    }
+    mt_stack_label(b, s, stack, r);
+    if (n == 0 || r->all_frames) {
+        return;
+    }
+    const struct mt_frame *inner = frame_at(s, stack, 0);
+    uint32_t user = next_user_frame(s, stack, 0);
+    struct mt_str name = mt_snapshot_str(s, inner->name);
+    bool python = mt_str_equal(extension(mt_snapshot_str(s, inner->filename)), MT_STR("py"));
+    if (user > 0 && user < n && python && name.n) {
+        mt_buf_text(b, " (");
+        mt_text_safe(b, name);
+        mt_buf_text(b, ")");
+    }
+}
+
 void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r, int indent)
 {

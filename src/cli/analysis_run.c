@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frame of the verbs that look at one device after the other. A device that is not in the file
+ * is an error of the call; a filter that hides everything is not.
+ */
+#include "analysis_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <memtool/query.h>
+
+struct file_run {
+    struct mt_cli *cli;
+    const struct mt_common *common;
+    const struct mt_filter *filter;
+    const struct mt_analysis_verb *verb;
+    void *ctx;
+    bool several;
+};
+
+/* One device; *found tells whether it had the moment that was asked for. */
+static enum mt_status run_device(const struct file_run *x, const struct mt_snapshot *s,
+                                 struct mt_filtered *f, int32_t device, bool *found,
+                                 struct mt_error *err)
+{
+    struct mt_replay r;
+    MT_TRY(mt_replay_init(&r, s, device, err));
+    struct mt_device_run d = {s, &r, f};
+    struct mt_error missing;
+    enum mt_status status = x->verb->device(x->ctx, &d, &missing);
+    *found |= status == MT_OK;
+    if (status != MT_OK) {
+        *err = missing;
+    }
+    mt_replay_release(&r);
+    return status == MT_NOT_FOUND ? MT_OK : status;
+}
+
+static enum mt_status run_devices(const struct file_run *x, const struct mt_snapshot *s,
+                                  struct mt_filtered *f, struct mt_error *err)
+{
+    struct mt_devices devices = {0};
+    bool wanted = false;
+    bool found = false;
+    enum mt_status status = mt_devices_find(&devices, s, false, err);
+    for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
+        int32_t device = devices.ids.v[i];
+        if (x->filter->device < 0 || x->filter->device == device) {
+            wanted = true;
+            status = run_device(x, s, f, device, &found, err);
+        }
+    }
+    if (status == MT_OK && !wanted && x->filter->device >= 0) {
+        status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                         "device %" PRId32 " has neither segments nor events in this file",
+                         x->filter->device);
+    } else if (status == MT_OK && wanted && !found) {
+        status = MT_NOT_FOUND; /* err is that of the last device */
+    }
+    mt_devices_release(&devices);
+    return status;
+}
+
+/* The filter without its device, which the loop over devices has dealt with; NULL when nothing else
+ * is asked for, so that memory of which only the size is known counts. */
+static enum mt_status analyse(const struct file_run *x, const struct mt_snapshot *s,
+                              struct mt_error *err)
+{
+    struct mt_filter rest = *x->filter;
+    rest.device = -1;
+    if (mt_filter_is_open(&rest)) {
+        return run_devices(x, s, NULL, err);
+    }
+    struct mt_filtered f;
+    enum mt_status status = mt_filtered_init(&f, &rest, s, err);
+    if (status == MT_OK) {
+        status = run_devices(x, s, &f, err);
+    }
+    mt_filtered_release(&f);
+    return status;
+}
+
+static int run_file(const struct file_run *x, const struct mt_report *r, const char *file)
+{
+    struct mt_snapshot s;
+    struct mt_error err;
+    int exit_code = mt_cli_load(x->cli, x->common, file, &s);
+    if (exit_code && exit_code != 4) {
+        return exit_code;
+    }
+    enum mt_status status = analyse(x, &s, &err);
+    if (status == MT_OK) {
+        struct mt_report here = *r;
+        here.file = file;
+        if (x->several && !r->json && !r->separator) {
+            struct mt_buf b = {0};
+            mt_text_safe(&b, mt_str_from(file));
+            fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
+                    mt_color_end(r));
+            mt_buf_release(&b);
+        }
+        status = x->verb->report(x->ctx, &here, &s, x->several, &err);
+    }
+    x->verb->reset(x->ctx);
+    mt_snapshot_release(&s);
+    return status == MT_OK ? exit_code : mt_cli_fail(x->cli, file, &err);
+}
+
+int mt_analysis_run(struct mt_cli *cli, const struct mt_common *common,
+                    const struct mt_filter *filter, const struct mt_analysis_verb *verb, void *ctx,
+                    char **files, size_t n_files)
+{
+    struct mt_report r;
+    struct mt_cli_output o;
+    struct file_run x = {cli, common, filter, verb, ctx, n_files > 1};
+    int exit_code = mt_cli_report_begin(cli, common, files[0], &r, &o);
+    if (exit_code) {
+        return exit_code;
+    }
+    for (size_t i = 0; i < n_files; i++) {
+        if (i && !r.json && !r.separator) {
+            fputc('\n', r.out);
+        }
+        int one = run_file(&x, &r, files[i]);
+        exit_code = exit_code ? exit_code : one;
+    }
+    return mt_cli_report_end(cli, &o, exit_code);
+}
+
+/* ---- rules ---- */
+
+enum { MAX_RULES = 1 << 20 };
+
+static enum mt_status read_text(const char *file, struct mt_buf *b, struct mt_error *err)
+{
+    FILE *in = fopen(file, "rb");
+    if (!in) {
+        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
+    }
+    char chunk[4096];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && b->n <= MAX_RULES) {
+        mt_buf_add(b, chunk, n);
+    }
+    bool failed = ferror(in) != 0;
+    fclose(in);
+    if (failed) {
+        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
+    }
+    if (b->n > MAX_RULES) {
+        return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "rules are limited to %d bytes", MAX_RULES);
+    }
+    return b->failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+int mt_cli_rules(struct mt_cli *cli, const char *file, struct mt_rules **out)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    const char *path = file ? file : getenv("MEMTOOL_RULES");
+    enum mt_status status = path && *path ? read_text(path, &text, &err) : MT_OK;
+    if (status == MT_OK) {
+        status = mt_rules_new(mt_buf_view(&text), out, &err);
+    }
+    mt_buf_release(&text);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, path, &err);
+}

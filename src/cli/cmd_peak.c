@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool peak: who holds memory at the peak, or at another moment. */
+#include <memtool/peak.h>
+#include <memtool/query.h>
+#include <memtool/report_analyses.h>
+
+#include "analysis_run.h"
+#include "command.h"
+
+struct peak_settings {
+    struct mt_common common;
+    struct mt_moment at;
+    int by; /* enum mt_peak_by */
+    const char *rules;
+    bool print_rules;
+    struct mt_filter filter;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+static void release(void *settings);
+
+static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
+                                       "annotation", "stream", "pool", "category", NULL};
+
+static const struct mt_option OPTIONS[] = {
+    {.name = "at",
+     .kind = MT_OPTION_CUSTOM,
+     .offset = offsetof(struct peak_settings, at),
+     .arg = "WHEN",
+     .help = "the moment: peak (default), oom, end, start, an event's number or a time",
+     .parse = mt_at_parse,
+     .common = true},
+    {.name = "by",
+     .kind = MT_OPTION_CHOICE,
+     .offset = offsetof(struct peak_settings, by),
+     .arg = "WHAT",
+     .help = "group by stack (default), file, line, function, module, annotation, stream, pool or "
+             "category",
+     .choices = BY_WORDS,
+     .common = true},
+    {.name = "rules",
+     .kind = MT_OPTION_TEXT,
+     .offset = offsetof(struct peak_settings, rules),
+     .arg = "FILE",
+     .help = "more rules for categories, taken before the shipped ones"},
+    {.name = "print-rules",
+     .kind = MT_OPTION_FLAG,
+     .offset = offsetof(struct peak_settings, print_rules),
+     .help = "print the shipped rules for categories and exit"},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    {.title = "Filters",
+     .options = MT_FILTER_OPTIONS,
+     .n = MT_FILTER_OPTIONS_N,
+     .offset = offsetof(struct peak_settings, filter)},
+};
+
+const struct mt_command mt_cmd_peak = {
+    .name = "peak",
+    .summary = "who holds memory at the peak",
+    .usage = "[options] FILE...",
+    .description =
+        "Shows which call stacks hold the memory at the moment when most is alive, or at another "
+        "moment. Memory counts in requested bytes from its allocation until its free has "
+        "completed, and what was alive before the recording began counts too, so that the total is "
+        "PyTorch's requested_bytes.all.peak.",
+    .examples = "memtool peak snap.pickle                    who holds most at the peak\n"
+                "memtool peak --at oom --by category s.pickle  what filled the card when it failed",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct peak_settings),
+    .defaults = defaults,
+    .max_files = -1,
+    .run = run,
+    .release = release,
+};
+
+static void defaults(void *settings)
+{
+    struct peak_settings *x = settings;
+    mt_filter_init(&x->filter);
+}
+
+static void release(void *settings)
+{
+    struct peak_settings *x = settings;
+    mt_filter_release(&x->filter);
+}
+
+static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
+{
+    (void)ctx;
+    return mt_stack_user_frame(s, stack);
+}
+
+struct peaks {
+    MT_VEC(struct mt_peak) list;
+};
+
+static enum mt_status look_at(struct peaks *all, const struct mt_device_run *d,
+                              const struct mt_peak_options *o, struct mt_error *err)
+{
+    struct mt_peak p;
+    enum mt_status status = mt_peak_find(&p, d->snapshot, d->replay, d->filtered, o, err);
+    if (status == MT_OK && !mt_vec_push(&all->list, p)) {
+        status = mt_fail_nomem(err);
+    }
+    if (status != MT_OK) {
+        mt_peak_release(&p);
+    }
+    return status;
+}
+
+struct visit {
+    struct peaks all;
+    struct mt_peak_options options;
+};
+
+static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
+{
+    struct visit *v = ctx;
+    return look_at(&v->all, d, &v->options, err);
+}
+
+static enum mt_status report(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,
+                             bool one_line, struct mt_error *err)
+{
+    const struct visit *v = ctx;
+    const struct peaks *all = &v->all;
+    if (r->json) {
+        return mt_report_peak_json(r, s, all->list.v, all->list.n, one_line, err);
+    }
+    return r->separator ? mt_report_peak_csv(r, s, all->list.v, all->list.n, err)
+                        : mt_report_peak_text(r, s, all->list.v, all->list.n, err);
+}
+
+static void reset(void *ctx)
+{
+    struct visit *v = ctx;
+    for (size_t i = 0; i < v->all.list.n; i++) {
+        mt_peak_release(&v->all.list.v[i]);
+    }
+    mt_vec_release(&v->all.list);
+}
+
+static int print_rules(struct mt_cli *cli)
+{
+    for (size_t i = 0; MT_CATEGORY_RULES[i]; i++) {
+        fprintf(cli->out, "%s\n", MT_CATEGORY_RULES[i]);
+    }
+    return 0;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct peak_settings *x = settings;
+    struct mt_rules *rules = NULL;
+    if (x->print_rules) {
+        return print_rules(cli);
+    }
+    if (!n_files) {
+        return mt_cli_usage(cli, "peak: no file given");
+    }
+    int exit_code = mt_cli_rules(cli, x->rules, &rules);
+    if (exit_code) {
+        return exit_code;
+    }
+    struct visit v = {
+        .options = {
+            .at = x->at, .by = (enum mt_peak_by)x->by, .rules = rules, .user_frame = user_frame}};
+    const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
+    exit_code = mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
+    mt_rules_free(rules);
+    return exit_code;
+}
