@@ -210,7 +210,11 @@ void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
     const struct mt_frame *inner = frame_at(s, stack, 0);
     uint32_t user = next_user_frame(s, stack, 0);
     struct mt_str name = mt_snapshot_str(s, inner->name);
-    bool python = mt_str_equal(extension(mt_snapshot_str(s, inner->filename)), MT_STR("py"));
+    struct mt_str file = mt_str_basename(mt_snapshot_str(s, inner->filename));
+    bool python = mt_str_equal(extension(file), MT_STR("py"));
+    if (python && mt_str_equal(name, MT_STR("forward"))) {
+        name = (struct mt_str){file.p, file.n - 3}; /* linear.py says more */
+    }
     if (user > 0 && user < n && python && name.n) {
         mt_buf_text(b, " (");
         mt_text_safe(b, name);
