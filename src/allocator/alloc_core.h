@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of the allocator, shared by its files. Everything is linked by 32-bit indexes: blocks
+ * live in a slab of chunks that never move, so pointers to blocks stay good while others are made.
+ *
+ *   block    64 bytes, one cache line: a piece of a segment
+ *   segment  one cudaMalloc, or one address reservation of an expandable segment
+ *   bin      the free blocks of one (pool, stream): size classes with a small tree in each
+ *   pool     the bins of one kind (small or large) in one pair, by stream
+ *   pair     a small and a large pool under one id; pair 0 is the default
+ */
+#ifndef MEMTOOL_ALLOCATOR_CORE_H
+#define MEMTOOL_ALLOCATOR_CORE_H
+
+#include <memtool/allocator.h>
+#include <memtool/hash.h>
+#include <memtool/vec.h>
+
+/* PyTorch c10/cuda/CUDACachingAllocator.cpp (2.6 and 2.11): kMinBlockSize, kSmallSize,
+ * kSmallBuffer, kLargeBuffer, kMinLargeAlloc, kRoundLarge. */
+#define MIN_BLOCK ((uint64_t)512)
+#define SMALL_SIZE MT_MIB
+#define SMALL_BUFFER (2 * MT_MIB)
+#define LARGE_BUFFER (20 * MT_MIB)
+#define MIN_LARGE_ALLOC (10 * MT_MIB)
+#define ROUND_LARGE (2 * MT_MIB)
+/* Requests from here on are refused before anything is counted. */
+#define REQUEST_GUARD ((uint64_t)1 << 60)
+
+enum block_state { BLOCK_UNUSED, BLOCK_FREE, BLOCK_IN_USE, BLOCK_PENDING, BLOCK_HOLE };
+
+struct block {
+    uint64_t addr, size, requested;
+    uint32_t prev, next;  /* neighbours in the segment, 0 = none */
+    uint32_t left, right; /* of the free set or the holes; of the list of frees completed by hand */
+    uint32_t stack;       /* of the allocation; 0 when free */
+    uint32_t bin;
+    uint32_t segment;
+    uint32_t gc_base; /* the pool's call count when it became free */
+    uint32_t uses;    /* list of other streams, 0 = none */
+    uint16_t events;  /* not yet done */
+    uint8_t state;    /* enum block_state */
+    bool by_hand;     /* pending until mt_alloc_free_complete */
+};
+_Static_assert(sizeof(struct block) == 64, "a block is one cache line");
+
+#define CHUNK_BITS 10
+#define CHUNK_BLOCKS (1u << CHUNK_BITS)
+
+struct segment {
+    uint64_t base, size; /* expandable: of the reservation */
+    uint64_t page;       /* expandable: bytes mapped at a time */
+    uint64_t counter;    /* rises with every segment made (order of free blocks from 2.13 on) */
+    uint32_t first;      /* block at the lowest address; next free slot when unused */
+    uint32_t stack;
+    uint32_t bin;
+    bool expandable, used;
+};
+
+#define CLASS_SHIFT 3 /* eight size classes for each doubling */
+#define CLASS_COUNT (64u << CLASS_SHIFT)
+
+struct bin {
+    uint64_t stream;
+    uint32_t pair;
+    bool small;
+    uint32_t holes; /* root of the unmapped ranges, by address */
+    uint64_t used[CLASS_COUNT / 64];
+    uint32_t roots[CLASS_COUNT];
+};
+
+struct pool {
+    MT_VEC(uint32_t) bins; /* by stream handle */
+    uint32_t last;         /* the bin found last, 0 = none */
+    uint32_t calls;        /* of the free-block search, while garbage collection is on */
+};
+
+struct pair {
+    struct mt_alloc_pool_id id;
+    struct pool pools[2]; /* [small] */
+    int64_t users;        /* of a private pool */
+    int64_t segments;     /* and reservations; a private pool without users or segments ends */
+    bool alive;
+};
+
+/* A stream that used a block beside its own. */
+struct use {
+    uint64_t stream;
+    uint32_t next;
+};
+
+struct waiting {
+    uint64_t event;
+    uint32_t block;
+};
+/* The frees that wait for one stream, oldest first: entries[head .. n). */
+struct queue {
+    uint64_t stream;
+    size_t head;
+    MT_VEC(struct waiting) entries;
+};
+
+struct capture {
+    struct mt_alloc_pool_id id;
+    bool capture;
+    bool (*filter)(void *ctx, uint64_t stream);
+    void *filter_ctx;
+};
+
+/* What differs between PyTorch releases; torch_policy.c holds the table. */
+struct policy {
+    mt_torch_release since;
+    bool one_division_is_off;      /* roundup_power2_divisions:1 changes nothing */
+    bool expandable_private_pools; /* private pools may use expandable segments */
+    bool non_split_rounding;       /* max_non_split_rounding_mb is a setting */
+    bool oldest_segment_first;     /* free blocks of one size: by age of their segment */
+    bool newest_scope_first;       /* of several open pools */
+};
+const struct policy *mt_policy_find(mt_torch_release release);
+
+struct mt_alloc {
+    struct mt_alloc_settings settings;
+    const struct policy *policy;
+    struct mt_device device;
+    struct mt_device_caps caps;
+    struct mt_alloc_observer observer;
+    bool has_allowed, find_by_addr, gc_on;
+    uint64_t allowed;
+    uint64_t total; /* bytes held from the device */
+
+    struct block **chunks;
+    size_t n_chunks, cap_chunks;
+    uint32_t spare;   /* list of unused blocks through `next` */
+    uint32_t n_spare; /* how many */
+
+    MT_VEC(struct segment) segments; /* slot 0 is unused */
+    uint32_t spare_segment;
+    uint64_t segment_counter;
+    MT_VEC(struct bin *) bins; /* slot 0 is NULL */
+    MT_VEC(struct pair) pairs;
+    uint32_t last_pair;
+    struct mt_idmap by_addr;
+
+    MT_VEC(struct use) uses; /* slot 0 is unused */
+    uint32_t spare_use;
+    MT_VEC(struct queue) queues;
+    size_t n_waiting; /* entries in all queues */
+    MT_VEC(uint32_t) deferred;
+    MT_VEC(struct capture) captures;
+    size_t n_captures; /* of them, graph captures */
+    uint32_t hand_first, hand_last;
+    MT_VEC(uint32_t) scratch; /* of release */
+
+    uint32_t stack; /* of the call that is running */
+    struct mt_alloc_stats stats;
+    struct mt_alloc_oom oom;
+};
+
+static inline struct block *block_at(const struct mt_alloc *a, uint32_t i)
+{
+    return &a->chunks[i >> CHUNK_BITS][i & (CHUNK_BLOCKS - 1)];
+}
+
+static inline struct bin *bin_of(const struct mt_alloc *a, const struct block *b)
+{
+    return a->bins.v[b->bin];
+}
+
+static inline struct segment *segment_of(const struct mt_alloc *a, const struct block *b)
+{
+    return &a->segments.v[b->segment];
+}
+
+static inline bool is_split(const struct block *b)
+{
+    return b->prev != 0 || b->next != 0;
+}
+
+static inline struct pool *pool_of(const struct mt_alloc *a, const struct bin *bin)
+{
+    return &a->pairs.v[bin->pair].pools[bin->small];
+}
+
+/* ---- alloc_blocks.c: the slab, segments, splitting and merging ---- */
+
+/* Makes sure that n blocks can be taken without memory. */
+bool mt_blocks_reserve(struct mt_alloc *a, uint32_t n) MT_NODISCARD;
+/* Takes a zeroed block; one must have been reserved. */
+uint32_t mt_block_take(struct mt_alloc *a);
+void mt_block_give(struct mt_alloc *a, uint32_t i);
+/* A segment slot, with used set; 0 when out of memory. */
+uint32_t mt_segment_take(struct mt_alloc *a) MT_NODISCARD;
+void mt_segment_give(struct mt_alloc *a, uint32_t i);
+/* Puts a new block in front of `i` that takes its first `size` bytes; it is in no set. */
+uint32_t mt_block_cut_front(struct mt_alloc *a, uint32_t i, uint64_t size);
+/* `i` swallows its neighbours that are free as it is (mapped with mapped, hole with hole), which
+ * leave their set; returns how many, and their bytes through *bytes (may be NULL). */
+unsigned mt_block_merge(struct mt_alloc *a, uint32_t i, uint64_t *bytes);
+
+/* ---- free_set.c ---- */
+
+void mt_free_set_insert(struct mt_alloc *a, uint32_t i);
+void mt_free_set_erase(struct mt_alloc *a, uint32_t i);
+/* The first free block of at least `size` bytes in PyTorch's order, 0 = none. */
+uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin, uint64_t size);
+/* The neighbours in that order. */
+uint32_t mt_free_set_next(const struct mt_alloc *a, uint32_t i);
+uint32_t mt_free_set_prev(const struct mt_alloc *a, uint32_t i);
+uint32_t mt_free_set_last(const struct mt_alloc *a, const struct bin *bin);
+/* Unmapped ranges, by address. */
+void mt_holes_insert(struct mt_alloc *a, uint32_t i);
+void mt_holes_erase(struct mt_alloc *a, uint32_t i);
+uint32_t mt_holes_from(const struct mt_alloc *a, const struct bin *bin, uint64_t addr);
+/* Proves order and shape of one bin; counts its members. */
+enum mt_status mt_free_set_check(const struct mt_alloc *a, uint32_t bin, size_t *n_free,
+                                 size_t *n_holes, struct mt_error *err);
+
+/* ---- alloc_pools.c ---- */
+
+/* The pair of `id`, made when there is none; UINT32_MAX when out of memory. */
+uint32_t mt_pair_get(struct mt_alloc *a, struct mt_alloc_pool_id id);
+/* The same, or UINT32_MAX when there is none. */
+uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id);
+/* The bin of (pair, small, stream), made when there is none; 0 when out of memory. */
+uint32_t mt_bin_get(struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
+uint32_t mt_bin_find(const struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
+/* The pool that a request goes to. */
+struct mt_alloc_pool_id mt_route(const struct mt_alloc *a, const struct mt_alloc_request *r);
+
+/* ---- alloc_stats.c ---- */
+
+static inline void stat_up(struct mt_alloc_stat *s, int64_t n)
+{
+    s->current += n;
+    s->allocated += n;
+    if (s->current > s->peak) {
+        s->peak = s->current;
+    }
+}
+
+static inline void stat_down(struct mt_alloc_stat *s, int64_t n)
+{
+    s->current -= n;
+    s->freed += n;
+}
+
+static inline void stats_up(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, uint64_t n)
+{
+    stat_up(&a->stats.stat[id][MT_SLOT_ALL], (int64_t)n);
+    stat_up(&a->stats.stat[id][small ? MT_SLOT_SMALL : MT_SLOT_LARGE], (int64_t)n);
+}
+
+static inline void stats_down(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, uint64_t n)
+{
+    stat_down(&a->stats.stat[id][MT_SLOT_ALL], (int64_t)n);
+    stat_down(&a->stats.stat[id][small ? MT_SLOT_SMALL : MT_SLOT_LARGE], (int64_t)n);
+}
+
+/* One net amount: up, down, or nothing. */
+static inline void stats_net(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, int64_t n)
+{
+    if (n > 0) {
+        stats_up(a, id, small, (uint64_t)n);
+    } else if (n < 0) {
+        stats_down(a, id, small, (uint64_t)-n);
+    }
+}
+
+/* ---- alloc_rounding.c ---- */
+
+uint64_t mt_round_request(const struct mt_alloc *a, uint64_t size);
+
+static inline uint64_t round_up(uint64_t n, uint64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static inline uint64_t segment_size(const struct mt_alloc *a, uint64_t rounded)
+{
+    if (rounded <= SMALL_SIZE) {
+        return SMALL_BUFFER;
+    }
+    return rounded < MIN_LARGE_ALLOC ? a->settings.large_segment_size
+                                     : round_up(rounded, ROUND_LARGE);
+}
+
+/* ---- alloc_observe.c ---- */
+
+void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
+                      uint32_t stack);
+void mt_observe_range(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t segment,
+                      uint64_t addr, uint64_t size);
+
+/* ---- alloc_expand.c ---- */
+
+/* A free mapped block of at least `size` bytes, taken out of the free set; 0 with MT_OK never.
+ * MT_DEVICE_OOM when the device has no room, or an error. */
+enum mt_status mt_expand_allocate(struct mt_alloc *a, uint32_t bin, uint64_t size, uint32_t *out,
+                                  struct mt_error *err) MT_NODISCARD;
+/* Gives the whole pages of a free mapped block back to the device. */
+enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *err) MT_NODISCARD;
+static inline uint64_t page_size(const struct mt_alloc *a, const struct bin *bin)
+{
+    return bin->small ? SMALL_BUFFER : a->settings.large_segment_size;
+}
+
+/* ---- alloc_release.c ---- */
+
+enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
+/* *enough: whether as much was freed as the request needs. */
+enum mt_status mt_release_available(struct mt_alloc *a, const struct bin *bin, uint64_t size,
+                                    bool *enough, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_collect_garbage(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
+
+/* ---- alloc_free.c ---- */
+
+/* A pending or just freed block becomes free and merges. */
+void mt_block_complete(struct mt_alloc *a, uint32_t i);
+/* A restored block waits for mt_alloc_free_complete. */
+void mt_block_make_pending(struct mt_alloc *a, uint32_t i);
+
+/* ---- alloc_streams.c ---- */
+
+/* Queues a pending block behind the work of the streams that used it. */
+enum mt_status mt_streams_wait(struct mt_alloc *a, uint32_t i, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_streams_process(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
+/* Waits for everything that is pending, and completes it. */
+enum mt_status mt_streams_sync(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
+void mt_streams_drop_uses(struct mt_alloc *a, struct block *b);
+void mt_streams_release(struct mt_alloc *a);
+
+#endif

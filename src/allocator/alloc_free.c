@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Freeing: the user's half (the block is no longer allocated) and the completing half (nobody uses
+ * it any more: it merges with its neighbours and can be handed out). Source: PyTorch
+ * c10/cuda/CUDACachingAllocator.cpp, free, free_block, try_merge_blocks. The counters of inactive
+ * splits change by one net amount for each completed free, as there.
+ */
+#include "alloc_core.h"
+
+void mt_block_complete(struct mt_alloc *a, uint32_t i)
+{
+    struct block *b = block_at(a, i);
+    const struct bin *bin = bin_of(a, b);
+    uint64_t size = b->size, swallowed;
+    mt_observe_block(a, MT_ALLOC_EVENT_FREE_COMPLETED, i, b->stack);
+    b->stack = 0;
+    b->state = BLOCK_FREE;
+    unsigned n = mt_block_merge(a, i, &swallowed);
+    b->gc_base = pool_of(a, bin)->calls;
+    mt_free_set_insert(a, i);
+    if (!segment_of(a, b)->expandable) {
+        bool split = is_split(b);
+        int64_t bytes = (split ? (int64_t)b->size : 0) - (int64_t)swallowed;
+        stats_net(a, MT_STAT_INACTIVE_SPLIT, bin->small, (int64_t)split - (int64_t)n);
+        stats_net(a, MT_STAT_INACTIVE_SPLIT_BYTES, bin->small, bytes);
+    }
+    stats_down(a, MT_STAT_ACTIVE, bin->small, 1);
+    stats_down(a, MT_STAT_ACTIVE_BYTES, bin->small, size);
+    stats_down(a, MT_STAT_REQUESTED_BYTES, bin->small, b->requested);
+}
+
+static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
+{
+    struct block *b = block_at(a, i);
+    bool small = bin_of(a, b)->small;
+    MT_ASSERT(b->state == BLOCK_IN_USE);
+    b->state = BLOCK_PENDING;
+    if (a->find_by_addr) {
+        mt_idmap_remove(&a->by_addr, b->addr, NULL);
+    }
+    stats_down(a, MT_STAT_ALLOCATION, small, 1);
+    stats_down(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
+    mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, i, stack ? stack : b->stack);
+    if (b->size >= a->settings.max_split_size) {
+        stat_down(&a->stats.oversize_allocations, 1);
+    }
+}
+
+enum mt_status mt_alloc_free(struct mt_alloc *a, mt_alloc_block block, uint32_t stack,
+                             struct mt_error *err)
+{
+    a->stack = stack;
+    request_free(a, block.i, stack);
+    if (block_at(a, block.i)->uses) {
+        return mt_streams_wait(a, block.i, err);
+    }
+    mt_block_complete(a, block.i);
+    return MT_OK;
+}
+
+/* Frees completed by hand stand in a list, oldest first, linked through the tree's fields. */
+static void append_by_hand(struct mt_alloc *a, uint32_t i)
+{
+    struct block *b = block_at(a, i);
+    b->by_hand = true;
+    b->left = a->hand_last;
+    b->right = 0;
+    *(a->hand_last ? &block_at(a, a->hand_last)->right : &a->hand_first) = i;
+    a->hand_last = i;
+}
+
+void mt_alloc_free_request(struct mt_alloc *a, mt_alloc_block block, uint32_t stack)
+{
+    a->stack = stack;
+    request_free(a, block.i, stack);
+    append_by_hand(a, block.i);
+}
+
+void mt_block_make_pending(struct mt_alloc *a, uint32_t i)
+{
+    block_at(a, i)->state = BLOCK_PENDING;
+    append_by_hand(a, i);
+}
+
+void mt_alloc_free_complete(struct mt_alloc *a, mt_alloc_block block)
+{
+    struct block *b = block_at(a, block.i);
+    MT_ASSERT(b->state == BLOCK_PENDING && b->by_hand);
+    *(b->left ? &block_at(a, b->left)->right : &a->hand_first) = b->right;
+    *(b->right ? &block_at(a, b->right)->left : &a->hand_last) = b->left;
+    b->left = b->right = 0;
+    b->by_hand = false;
+    mt_block_complete(a, block.i);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills in and sends the events of the trace. */
+#include "alloc_core.h"
+
+void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i, uint32_t stack)
+{
+    if (!a->observer.on_event) {
+        return;
+    }
+    const struct block *b = block_at(a, i);
+    const struct bin *bin = bin_of(a, b);
+    a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){
+                                              .kind = kind,
+                                              .addr = b->addr,
+                                              .size = b->requested,
+                                              .stream = bin->stream,
+                                              .stack = stack,
+                                              .block = {i},
+                                              .pool = a->pairs.v[bin->pair].id,
+                                          });
+}
+
+void mt_observe_range(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t segment,
+                      uint64_t addr, uint64_t size)
+{
+    if (!a->observer.on_event) {
+        return;
+    }
+    const struct segment *s = &a->segments.v[segment];
+    const struct bin *bin = a->bins.v[s->bin];
+    a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){
+                                              .kind = kind,
+                                              .addr = addr,
+                                              .size = size,
+                                              .stream = bin->stream,
+                                              .stack = a->stack ? a->stack : s->stack,
+                                              .pool = a->pairs.v[bin->pair].id,
+                                          });
+}

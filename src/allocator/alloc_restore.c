@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Putting a known state in place: segments with their blocks, as a recording that begins in the
+ * middle found them. Everything is checked before anything is changed.
+ */
+#include "alloc_core.h"
+
+#define SIZE_BOUND ((uint64_t)1 << 60)
+
+/* Two free neighbours would have merged, two holes too. */
+static bool touch(const struct mt_alloc_restore_block *x, const struct mt_alloc_restore_block *y)
+{
+    bool idle = x->state == MT_ALLOC_FREE && y->state == MT_ALLOC_FREE;
+    return (!x->mapped && !y->mapped) || (x->mapped && y->mapped && idle);
+}
+
+static bool is_sound(const struct mt_alloc_restore_segment *s)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->n_blocks; i++) {
+        const struct mt_alloc_restore_block *b = &s->blocks[i];
+        if (b->size == 0 || b->size > SIZE_BOUND || sum > SIZE_BOUND ||
+            (!b->mapped && (!s->expandable || b->state != MT_ALLOC_FREE)) ||
+            (i > 0 && touch(b - 1, b))) {
+            return false;
+        }
+        sum += b->size;
+    }
+    return s->n_blocks > 0 && sum == s->size && s->addr <= UINT64_MAX - sum;
+}
+
+static void count_segment(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
+                          const struct bin *bin)
+{
+    a->pairs.v[bin->pair].segments++;
+    if (!s->expandable) {
+        stats_up(a, MT_STAT_SEGMENT, bin->small, 1);
+        if (s->size >= a->settings.max_split_size) {
+            stat_up(&a->stats.oversize_segments, 1);
+        }
+    }
+}
+
+static void count_block(struct mt_alloc *a, const struct block *b, const struct bin *bin,
+                        bool expandable)
+{
+    bool small = bin->small;
+    if (b->state == BLOCK_HOLE) {
+        return;
+    }
+    a->total += b->size;
+    stats_up(a, MT_STAT_RESERVED_BYTES, small, b->size);
+    if (b->state == BLOCK_FREE) {
+        if (!expandable && is_split(b)) {
+            stats_up(a, MT_STAT_INACTIVE_SPLIT, small, 1);
+            stats_up(a, MT_STAT_INACTIVE_SPLIT_BYTES, small, b->size);
+        }
+        return;
+    }
+    stats_up(a, MT_STAT_ACTIVE, small, 1);
+    stats_up(a, MT_STAT_ACTIVE_BYTES, small, b->size);
+    stats_up(a, MT_STAT_REQUESTED_BYTES, small, b->requested);
+    if (b->state == BLOCK_IN_USE) {
+        stats_up(a, MT_STAT_ALLOCATION, small, 1);
+        stats_up(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
+        if (b->size >= a->settings.max_split_size) {
+            stat_up(&a->stats.oversize_allocations, 1);
+        }
+    }
+}
+
+static uint8_t own_state(const struct mt_alloc_restore_block *b)
+{
+    if (!b->mapped) {
+        return BLOCK_HOLE;
+    }
+    return b->state == MT_ALLOC_FREE     ? BLOCK_FREE
+           : b->state == MT_ALLOC_IN_USE ? BLOCK_IN_USE
+                                         : BLOCK_PENDING;
+}
+
+/* Chains the blocks; the last one made is at the highest address. */
+static void lay_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
+                       uint32_t segment, uint32_t bin)
+{
+    uint64_t addr = s->addr;
+    uint32_t prev = 0;
+    for (size_t k = 0; k < s->n_blocks; k++) {
+        uint32_t i = mt_block_take(a);
+        struct block *b = block_at(a, i);
+        b->addr = addr;
+        b->size = s->blocks[k].size;
+        b->requested = s->blocks[k].requested;
+        b->stack = s->blocks[k].stack;
+        b->bin = bin;
+        b->segment = segment;
+        b->prev = prev;
+        b->state = own_state(&s->blocks[k]);
+        *(prev ? &block_at(a, prev)->next : &a->segments.v[segment].first) = i;
+        prev = i;
+        addr += b->size;
+    }
+}
+
+/* Once all are linked: sets, counters, handles. */
+static void enter_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
+                         uint32_t segment, mt_alloc_block *out)
+{
+    uint32_t i = a->segments.v[segment].first;
+    for (size_t k = 0; k < s->n_blocks; k++, i = block_at(a, i)->next) {
+        struct block *b = block_at(a, i);
+        count_block(a, b, bin_of(a, b), s->expandable);
+        if (b->state == BLOCK_FREE) {
+            mt_free_set_insert(a, i);
+        } else if (b->state == BLOCK_HOLE) {
+            mt_holes_insert(a, i);
+        }
+        if (b->state == BLOCK_PENDING) {
+            mt_block_make_pending(a, i);
+        }
+        if (out) {
+            out[k].i = b->state == BLOCK_IN_USE || b->state == BLOCK_PENDING ? i : 0;
+        }
+    }
+}
+
+enum mt_status mt_alloc_restore(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
+                                mt_alloc_block *blocks_out, struct mt_error *err)
+{
+    if (!is_sound(s)) {
+        return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                       "the blocks of the segment at 0x%llx do not fit together",
+                       (unsigned long long)s->addr);
+    }
+    if (s->n_blocks > UINT32_MAX || !mt_blocks_reserve(a, (uint32_t)s->n_blocks)) {
+        return mt_fail_nomem(err);
+    }
+    uint32_t pair = mt_pair_get(a, s->pool);
+    uint32_t bin = pair == UINT32_MAX ? 0 : mt_bin_get(a, pair, s->small, s->stream);
+    uint32_t segment = bin ? mt_segment_take(a) : 0;
+    if (segment == 0) {
+        return mt_fail_nomem(err);
+    }
+    struct segment *seg = &a->segments.v[segment];
+    seg->base = s->addr;
+    seg->size = s->size;
+    seg->page = page_size(a, a->bins.v[bin]);
+    seg->stack = s->stack;
+    seg->bin = bin;
+    seg->expandable = s->expandable;
+    count_segment(a, s, a->bins.v[bin]);
+    lay_blocks(a, s, segment, bin);
+    enter_blocks(a, s, segment, blocks_out);
+    return MT_OK;
+}

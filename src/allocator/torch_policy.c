@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What changed in the allocator's policy between PyTorch releases: the newest row not younger than
+ * the release holds. Rows were read in the sources of 1.13, 2.0, 2.1, 2.4, 2.6 and the trunk after
+ * 2.13; 2.11 was measured.
+ */
+#include "alloc_core.h"
+
+/* since, D=1 is off, private pools expand, rounding set, oldest segment first, newest scope first
+ */
+static const struct policy POLICIES[] = {
+    {113, false, false, false, false, false}, {204, true, false, false, false, false},
+    {205, true, true, false, false, false},   {206, true, true, true, false, false},
+    {212, true, true, true, false, true},     {213, true, true, true, true, true},
+};
+
+const struct policy *mt_policy_find(mt_torch_release release)
+{
+    const struct policy *found = &POLICIES[0];
+    for (size_t i = 0; i < MT_COUNT(POLICIES); i++) {
+        if (POLICIES[i].since <= release) {
+            found = &POLICIES[i];
+        }
+    }
+    return found;
+}
+
+bool mt_torch_release_parse(struct mt_str s, mt_torch_release *release)
+{
+    unsigned part[2] = {0, 0};
+    size_t i = s.n && s.p[0] == 'v';
+    for (int k = 0; k < 2; k++) {
+        size_t digits = 0;
+        for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9' && digits < 3; i++, digits++) {
+            part[k] = part[k] * 10 + (unsigned)(s.p[i] - '0');
+        }
+        if (digits == 0 || (k == 0 && (i == s.n || s.p[i] != '.'))) {
+            return false;
+        }
+        i += k == 0;
+    }
+    if (part[0] > 9 || part[1] > 99 || (i < s.n && s.p[i] != '.' && s.p[i] != '+')) {
+        return false;
+    }
+    *release = (mt_torch_release)(part[0] * 100 + part[1]);
+    return true;
+}
