@@ -268,7 +268,7 @@ static inline void stats_net(struct mt_alloc *a, enum mt_alloc_stat_id id, bool 
 
 /* ---- alloc_rounding.c ---- */
 
-uint64_t mt_round_request(const struct mt_alloc *a, uint64_t size);
+uint64_t mt_rounded_size(const struct mt_alloc *a, uint64_t size);
 
 static inline uint64_t round_up(uint64_t n, uint64_t unit)
 {

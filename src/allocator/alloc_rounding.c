@@ -33,7 +33,7 @@ static uint64_t round_to_division(uint64_t size, uint64_t d)
     return step ? round_up(size, step) : floor << 1;
 }
 
-uint64_t mt_round_request(const struct mt_alloc *a, uint64_t size)
+uint64_t mt_rounded_size(const struct mt_alloc *a, uint64_t size)
 {
     if (size < MIN_BLOCK) {
         return MIN_BLOCK;
@@ -48,7 +48,7 @@ uint64_t mt_round_request(const struct mt_alloc *a, uint64_t size)
 
 uint64_t mt_alloc_round(const struct mt_alloc *a, uint64_t size)
 {
-    return mt_round_request(a, size < REQUEST_GUARD ? size : REQUEST_GUARD);
+    return mt_rounded_size(a, size < REQUEST_GUARD ? size : REQUEST_GUARD);
 }
 
 uint64_t mt_alloc_segment_size(const struct mt_alloc *a, uint64_t rounded)
