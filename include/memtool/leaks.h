@@ -109,9 +109,9 @@ struct mt_lifetimes {
 
 /* `within`: an allocation freed at most so many events after it is temporary. Errors: MT_NOMEM.
  * Release it also after a failure. */
-enum mt_status mt_lifetimes_find(struct mt_lifetimes *out, const struct mt_snapshot *s,
-                                 const struct mt_replay *r, struct mt_filtered *f, uint64_t within,
-                                 struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_lifetimes_find(struct mt_lifetimes *out, const struct mt_replay *r,
+                                 struct mt_filtered *f, uint64_t within, struct mt_error *err)
+    MT_NODISCARD;
 void mt_lifetimes_release(struct mt_lifetimes *l);
 
 #endif

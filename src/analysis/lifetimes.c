@@ -160,11 +160,9 @@ static int compare_pending(const void *a, const void *b)
     return (x->stream > y->stream) - (x->stream < y->stream);
 }
 
-enum mt_status mt_lifetimes_find(struct mt_lifetimes *out, const struct mt_snapshot *s,
-                                 const struct mt_replay *r, struct mt_filtered *f, uint64_t within,
-                                 struct mt_error *err)
+enum mt_status mt_lifetimes_find(struct mt_lifetimes *out, const struct mt_replay *r,
+                                 struct mt_filtered *f, uint64_t within, struct mt_error *err)
 {
-    (void)s;
     *out = (struct mt_lifetimes){.within = within};
     struct gather g = {.r = r, .f = f, .out = out};
     struct mt_step at;

@@ -389,7 +389,7 @@ START_TEST(lifetimes)
     judge(&l);
     struct mt_lifetimes t;
     struct mt_error err;
-    ck_assert_int_eq(mt_lifetimes_find(&t, &l.s, &l.r, NULL, 2, &err), MT_OK);
+    ck_assert_int_eq(mt_lifetimes_find(&t, &l.r, NULL, 2, &err), MT_OK);
     ck_assert_uint_eq(t.temporary_count, 12); /* attention and loss */
     ck_assert_uint_eq(t.temporary.n, 2);
     ck_assert_uint_eq(t.temporary.v[0].stack, l.stacks[ATTENTION]);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* leaks as text: the verdict first, then the lines of code, then what else the trace shows. */
+#include <inttypes.h>
+
+#include <memtool/report_analyses.h>
+#include <memtool/report_verbs.h>
+
+enum { SPARK_COLUMNS = 48 };
+
+/* ---- the verdict ---- */
+
+static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
+{
+    enum mt_color color = l->verdict == MT_LEAK_YES  ? MT_COLOR_BAD
+                          : l->verdict == MT_LEAK_NO ? MT_COLOR_GOOD
+                                                     : MT_COLOR_WARN;
+    static const char *const WORD[] = {"Unknown", "No leak", "Leak"};
+    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, color), WORD[l->verdict], mt_color_end(r));
+    uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
+    switch (l->reason) {
+    case MT_LEAK_NO_EVENTS: fputs("the file has no events to judge by", r->out); break;
+    case MT_LEAK_NO_PERIOD: fputs("nothing in the trace repeats often enough", r->out); break;
+    case MT_LEAK_TOO_SHORT:
+        fprintf(r->out, "the trace holds %zu whole step%s, and at least %d are needed",
+                mt_periods_count(&l->periods), mt_periods_count(&l->periods) == 1 ? "" : "s",
+                MT_PERIODS_NEEDED);
+        break;
+    case MT_LEAK_FLAT: fputs("what stays alive from step to step does not grow", r->out); break;
+    case MT_LEAK_FILLED:
+        fprintf(r->out, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
+                mt_report_size(r, l->filled_bytes).s);
+        break;
+    case MT_LEAK_BELOW_LINE:
+        fprintf(r->out, "live memory grows by %s a step, below the line of %s bytes",
+                mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
+        break;
+    case MT_LEAK_RISES:
+        fprintf(r->out, "live memory of device %" PRId32 " grows by %s a step", l->device,
+                mt_report_size(r, rate).s);
+        break;
+    }
+    fputc('\n', r->out);
+}
+
+static void print_period(const struct mt_report *r, const struct mt_snapshot *s,
+                         const struct mt_leaks *l)
+{
+    size_t n = mt_periods_count(&l->periods);
+    if (!n) {
+        return;
+    }
+    struct mt_buf b = {0};
+    uint64_t events = (l->periods.bounds.v[n] - l->periods.bounds.v[0]) / n;
+    switch (l->periods.source) {
+    case MT_PERIOD_ANNOTATIONS:
+        mt_buf_text(&b, "each begins with ");
+        mt_text_safe(&b, mt_snapshot_str(s, l->periods.name));
+        break;
+    case MT_PERIOD_DETECTED:
+        mt_buf_text(&b, "each begins at ");
+        mt_stack_label_long(&b, s, l->periods.stack, r);
+        break;
+    default: mt_buf_text(&b, "as given with --period"); break;
+    }
+    fprintf(r->out, "  %s whole step%s of about %s events, %s\n", mt_count_text(n).s,
+            n == 1 ? "" : "s", mt_count_text(events).s, b.failed ? "" : mt_buf_view(&b).p);
+    mt_buf_release(&b);
+}
+
+/* Eighths of a line, the least of the series as the lowest. */
+static void print_spark(const struct mt_report *r, const char *title, const uint64_t *y, size_t n,
+                        int64_t per_step)
+{
+    static const char *const BARS[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    uint64_t low = UINT64_MAX;
+    uint64_t high = 0;
+    for (size_t i = 0; i < n; i++) {
+        low = y[i] < low ? y[i] : low;
+        high = y[i] > high ? y[i] : high;
+    }
+    size_t columns = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+    fprintf(r->out, "  %-9s", title);
+    for (size_t c = 0; c < columns; c++) {
+        uint64_t v = y[c * n / columns];
+        double height = high > low ? (double)(v - low) / (double)(high - low) : 0;
+        fputs(BARS[(int)(height * 7.0 + 0.5)], r->out);
+    }
+    fprintf(r->out, "  %s to %s, %s a step\n", mt_report_size(r, y[0]).s,
+            mt_report_size(r, y[n - 1]).s, mt_report_delta(r, per_step).s);
+}
+
+/* ---- the lines of code ---- */
+
+static void add_growth(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_growth *g, struct mt_buf *b)
+{
+    mt_table_delta(t, g->bytes_per_step);
+    mt_table_size(t, g->live_bytes);
+    mt_table_count(t, g->count);
+    mt_buf_reset(b);
+    if (g->rest) {
+        mt_buf_text(b, "many stacks together, none of which grows by itself");
+    } else {
+        mt_stack_label_long(b, s, g->stack, r);
+    }
+    mt_table_cell(t, "%s", mt_buf_view(b).p);
+}
+
+static void add_rest_and_total(struct mt_table *t, const struct mt_leaks *l, size_t shown)
+{
+    struct mt_growth all = {0};
+    struct mt_growth rest = {0};
+    for (size_t i = 0; i < l->stacks.n; i++) {
+        const struct mt_growth *g = &l->stacks.v[i];
+        all.live_bytes += g->live_bytes;
+        all.count += g->count;
+        if (i >= shown) {
+            rest.bytes_per_step += g->bytes_per_step;
+            rest.live_bytes += g->live_bytes;
+            rest.count += g->count;
+        }
+    }
+    if (shown < l->stacks.n) {
+        mt_table_delta(t, rest.bytes_per_step);
+        mt_table_size(t, rest.live_bytes);
+        mt_table_count(t, rest.count);
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu others]", l->stacks.n - shown);
+    }
+    mt_table_rule(t);
+    mt_table_delta(t, l->bytes_per_step);
+    mt_table_size(t, all.live_bytes);
+    mt_table_count(t, all.count);
+    mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
+}
+
+static enum mt_status print_stacks(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_leaks *l, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "A STEP", MT_RIGHT);
+    mt_table_column(t, "ALIVE", MT_RIGHT);
+    mt_table_column(t, "COUNT", MT_RIGHT);
+    mt_table_column(t, "WHERE", MT_LEFT);
+    size_t shown = r->limit && r->limit < l->stacks.n ? r->limit : l->stacks.n;
+    for (size_t i = 0; i < shown; i++) {
+        add_growth(t, r, s, &l->stacks.v[i], &b);
+    }
+    add_rest_and_total(t, l, shown);
+    fputc('\n', r->out);
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    for (size_t i = 0; status == MT_OK && r->stack_lines != 1 && i < shown; i++) {
+        mt_buf_reset(&b);
+        mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
+        mt_stack_lines(&b, s, l->stacks.v[i].stack, r, 4);
+        fputs(mt_buf_view(&b).p, r->out);
+    }
+    mt_buf_release(&b);
+    return status;
+}
+
+/* ---- short lives, waiting frees ---- */
+
+static enum mt_status print_temporary(const struct mt_report *r, const struct mt_snapshot *s,
+                                      const struct mt_lifetimes *l, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "SUM", MT_RIGHT);
+    mt_table_column(t, "COUNT", MT_RIGHT);
+    mt_table_column(t, "LARGEST", MT_RIGHT);
+    mt_table_column(t, "WHERE", MT_LEFT);
+    for (size_t i = 0; i < l->temporary.n && (!r->limit || i < r->limit); i++) {
+        const struct mt_temporary *x = &l->temporary.v[i];
+        mt_table_size(t, x->bytes);
+        mt_table_count(t, x->count);
+        mt_table_size(t, x->largest);
+        mt_buf_reset(&b);
+        mt_stack_label_long(&b, s, x->stack, r);
+        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+    }
+    mt_table_rule(t);
+    mt_table_size(t, l->temporary_bytes);
+    mt_table_count(t, l->temporary_count);
+    mt_table_cell(t, "%s", "");
+    mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status print_pending(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_lifetimes *l, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    static const char *const TITLES[] = {"MiB x s", "SUM", "COUNT", "STILL", "STREAM"};
+    for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
+        mt_table_column(t, TITLES[i], i < 4 ? MT_RIGHT : MT_LEFT);
+    }
+    mt_table_column(t, "WHERE", MT_LEFT);
+    for (size_t i = 0; i < l->pending.n && (!r->limit || i < r->limit); i++) {
+        const struct mt_pending *x = &l->pending.v[i];
+        mt_table_cell(t, "%.3f", x->byte_seconds / (1 << 20));
+        mt_table_size(t, x->bytes);
+        mt_table_count(t, x->count);
+        mt_table_size(t, x->alive_bytes);
+        mt_buf_reset(&b);
+        mt_stream_label(&b, s, x->stream);
+        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_buf_reset(&b);
+        mt_stack_label_long(&b, s, x->stack, r);
+        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+    }
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status print_lives(const struct mt_report *r, const struct mt_snapshot *s,
+                                  const struct mt_leaks_result *x, struct mt_error *err)
+{
+    const struct mt_lifetimes *l = x->lives;
+    if (l->allocs) {
+        fprintf(r->out,
+                "\nShort lives: %s of %s allocations are freed within %s events, %s in all%s\n",
+                mt_count_text(l->temporary_count).s, mt_count_text(l->allocs).s,
+                mt_count_text(l->within).s, mt_report_size(r, l->temporary_bytes).s,
+                x->show_temporary || !l->temporary_count ? "" : " (--temporary lists them)");
+    }
+    if (x->show_temporary && l->temporary.n) {
+        MT_TRY(print_temporary(r, s, l, err));
+    }
+    if (l->pending_count || x->show_pending) {
+        fprintf(r->out,
+                "Waiting frees: %s blocks (%s) were freed but had to wait for another stream%s\n",
+                mt_count_text(l->pending_count).s, mt_report_size(r, l->pending_bytes).s,
+                x->show_pending ? "" : " (--pending lists them)");
+    }
+    return x->show_pending && l->pending.n ? print_pending(r, s, l, err) : MT_OK;
+}
+
+/* ---- what to do ---- */
+
+static void print_capacity(const struct mt_report *r, const struct mt_leaks_result *x)
+{
+    const struct mt_leaks *l = x->leaks;
+    if (l->has_steps_left) {
+        fprintf(r->out, "  at this rate %s are full in %s steps (the last step peaked at %s)\n",
+                mt_report_size(r, x->capacity).s, mt_count_text(l->steps_left).s,
+                mt_report_size(r, l->last_peak).s);
+    }
+}
+
+static void print_advice(const struct mt_report *r, const struct mt_leaks *l)
+{
+    if (l->verdict == MT_LEAK_YES) {
+        fputs(
+            "\nUsual causes: tensors kept in a list or dict, a loss or metric summed up with its "
+            "graph.\nTry .detach() or .item() where the first line above stores a tensor; memtool "
+            "leaks --stack full\nshows the whole call stack.\n",
+            r->out);
+    } else if (l->verdict == MT_LEAK_UNKNOWN && l->reason != MT_LEAK_NO_EVENTS) {
+        fputs("\nRecord more steps, or say where a step begins: --period ANNOTATION or --period "
+              "EVENTS.\n",
+              r->out);
+    } else if (l->reserved_bytes_per_step > (int64_t)l->threshold) {
+        fputs("\nReserved memory grows while live memory does not: a growing cache or "
+              "fragmentation.\nNext: memtool frag\n",
+              r->out);
+    }
+}
+
+enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_leaks_result *x, struct mt_error *err)
+{
+    const struct mt_leaks *l = x->leaks;
+    print_verdict(r, l);
+    print_period(r, s, l);
+    if (l->live.n) {
+        double fit = l->stacks.n ? l->fit : 0;
+        print_spark(r, "live", l->live.v, l->live.n, l->bytes_per_step);
+        print_spark(r, "reserved", l->reserved.v, l->reserved.n, l->reserved_bytes_per_step);
+        if (fit > 0) {
+            fprintf(r->out, "  fit %.3f (1 is a straight line)\n", fit);
+        }
+    }
+    print_capacity(r, x);
+    if (x->other_devices) {
+        fprintf(r->out, "  device %" PRId32 " is the worst of %zu\n", l->device,
+                x->other_devices + 1);
+    }
+    if (l->stacks.n) {
+        MT_TRY(print_stacks(r, s, l, err));
+    }
+    print_advice(r, l);
+    return print_lives(r, s, x, err);
+}
