@@ -105,7 +105,7 @@ static void put_name(const struct walk *w, uint32_t name, size_t word)
 
 static void put_pool(const struct walk *w, struct mt_pool_id id)
 {
-    w->ops->begin(w->writer, MT_CONTAINER_TUPLE, 2, false);
+    w->ops->begin(w->writer, MT_DOCUMENT_TUPLE, 2, false);
     put_i64(w, id.a);
     put_i64(w, id.b);
     w->ops->end(w->writer);
@@ -113,7 +113,7 @@ static void put_pool(const struct walk *w, struct mt_pool_id id)
 
 static void begin_list(const struct walk *w, size_t n, bool rows)
 {
-    w->ops->begin(w->writer, MT_CONTAINER_LIST, n, rows);
+    w->ops->begin(w->writer, MT_DOCUMENT_LIST, n, rows);
 }
 
 static void end(const struct walk *w)
@@ -140,7 +140,7 @@ static size_t count_keys(const struct walk *w, uint32_t present, size_t n_known,
 static void begin_record(const struct walk *w, uint32_t present, size_t n_known, uint32_t extra)
 {
     size_t n = count_keys(w, present, n_known, extra);
-    w->ops->begin(w->writer, MT_CONTAINER_DICT, n, false);
+    w->ops->begin(w->writer, MT_DOCUMENT_DICT, n, false);
 }
 
 static void end_record(struct walk *w, uint32_t extra)
@@ -380,10 +380,10 @@ static void put_annotations(struct walk *w, size_t first, size_t n)
 
 /* ---- generic values ---- */
 
-static void put_container(struct walk *w, const struct mt_value *v, enum mt_container c)
+static void put_container(struct walk *w, const struct mt_value *v, enum mt_document_kind c)
 {
     w->ops->begin(w->writer, c, v->n, false);
-    size_t items = c == MT_CONTAINER_DICT ? 2 * (size_t)v->n : v->n;
+    size_t items = c == MT_DOCUMENT_DICT ? 2 * (size_t)v->n : v->n;
     for (size_t i = 0; i < items && !mt_sink_failed(w->sink); i++) {
         put_value(w, v->u.id + (uint32_t)i);
     }
@@ -400,9 +400,9 @@ static void put_kind(struct walk *w, const struct mt_value *v)
     case MT_VALUE_FLOAT: w->ops->real(w->writer, v->u.f); break;
     case MT_VALUE_STR: w->ops->string(w->writer, v->u.id); break;
     case MT_VALUE_BYTES: w->ops->bytes(w->writer, v->u.id); break;
-    case MT_VALUE_LIST: put_container(w, v, MT_CONTAINER_LIST); break;
-    case MT_VALUE_TUPLE: put_container(w, v, MT_CONTAINER_TUPLE); break;
-    case MT_VALUE_DICT: put_container(w, v, MT_CONTAINER_DICT); break;
+    case MT_VALUE_LIST: put_container(w, v, MT_DOCUMENT_LIST); break;
+    case MT_VALUE_TUPLE: put_container(w, v, MT_DOCUMENT_TUPLE); break;
+    case MT_VALUE_DICT: put_container(w, v, MT_DOCUMENT_DICT); break;
     case MT_VALUE_FRAME: put_frame(w, v->u.id); break;
     case MT_VALUE_STACK: put_stack(w, v->u.id); break;
     case MT_VALUE_EVENTS: put_events(w, v->u.id, v->n); break;

@@ -13,7 +13,7 @@
 size_t mt_document_n_words(void);
 struct mt_str mt_document_word(size_t word);
 
-enum mt_container { MT_CONTAINER_LIST, MT_CONTAINER_TUPLE, MT_CONTAINER_DICT };
+enum mt_document_kind { MT_DOCUMENT_LIST, MT_DOCUMENT_TUPLE, MT_DOCUMENT_DICT };
 
 /* What a pickle writes once and refers to afterwards, beside strings. */
 enum mt_shared { MT_SHARED_FRAME, MT_SHARED_STACK };
@@ -32,7 +32,7 @@ struct mt_document_ops {
     void (*string)(void *writer, uint32_t id);
     void (*bytes)(void *writer, uint32_t id);
     /* n items, or pairs of a DICT; `rows`: each item deserves a line of its own. */
-    void (*begin)(void *writer, enum mt_container c, size_t n, bool rows);
+    void (*begin)(void *writer, enum mt_document_kind c, size_t n, bool rows);
     void (*end)(void *writer);
     /* True when the writer has written a reference in its place; NULL when it never does. */
     bool (*refer)(void *writer, enum mt_shared kind, uint32_t id);

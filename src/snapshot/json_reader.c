@@ -246,6 +246,15 @@ static enum mt_status value(struct json *j)
     }
 }
 
+/* Hands over the items so far; the list stays open. */
+static enum mt_status append_batch(struct json *j)
+{
+    size_t at = 0;
+    MT_TRY(mt_machine_pop_mark(j->m, &at));
+    MT_TRY(mt_machine_append(j->m, at));
+    return mt_machine_mark(j->m);
+}
+
 /* Behind a value: a comma, or the end of its container. */
 static enum mt_status behind_value(struct json *j)
 {
@@ -259,10 +268,7 @@ static enum mt_status behind_value(struct json *j)
     }
     j->in->at++;
     j->expect = object ? EXPECT_KEY : EXPECT_VALUE;
-    if (!object && j->m->stack.n - j->m->fence >= BATCH) {
-        return mt_machine_append(j->m, j->m->fence);
-    }
-    return MT_OK;
+    return !object && j->m->stack.n - j->m->fence >= BATCH ? append_batch(j) : MT_OK;
 }
 
 static enum mt_status one_token(struct json *j)

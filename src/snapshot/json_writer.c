@@ -110,13 +110,13 @@ static void json_string(void *writer, uint32_t id)
     mt_sink_json_str(j->sink, mt_snapshot_str(j->s, id));
 }
 
-static void json_begin(void *writer, enum mt_container c, size_t n, bool rows)
+static void json_begin(void *writer, enum mt_document_kind c, size_t n, bool rows)
 {
     struct json *j = writer;
     if (before_value(j)) {
         mt_sink_fail(j->sink, MT_UNSUPPORTED, "a dictionary key that JSON has no form for");
     }
-    bool dict = c == MT_CONTAINER_DICT;
+    bool dict = c == MT_DOCUMENT_DICT;
     mt_sink_char(j->sink, dict ? '{' : '[');
     struct level l = {dict, rows && n > 0, 0};
     if (!mt_vec_push(&j->levels, l)) {

@@ -62,7 +62,7 @@ enum {
 
 /* A container that is being written. */
 struct level {
-    enum mt_container kind;
+    enum mt_document_kind kind;
     size_t n; /* items, or twice the pairs */
     size_t i; /* items written */
 };
@@ -140,7 +140,7 @@ static void put_counted(struct pickle *p, int op, size_t length_bytes, struct mt
 
 static size_t batch_length(const struct level *l)
 {
-    return l->kind == MT_CONTAINER_DICT ? (size_t)2 * BATCH : BATCH;
+    return l->kind == MT_DOCUMENT_DICT ? (size_t)2 * BATCH : BATCH;
 }
 
 static void before_value(struct pickle *p)
@@ -149,8 +149,8 @@ static void before_value(struct pickle *p)
         return;
     }
     const struct level *l = &p->levels.v[p->levels.n - 1];
-    size_t single = l->kind == MT_CONTAINER_DICT ? 2 : 1;
-    if (l->kind == MT_CONTAINER_TUPLE) {
+    size_t single = l->kind == MT_DOCUMENT_DICT ? 2 : 1;
+    if (l->kind == MT_DOCUMENT_TUPLE) {
         if (l->i == 0 && l->n > 3) {
             put_op(p, OP_MARK, 0, 0);
         }
@@ -166,10 +166,10 @@ static void after_value(struct pickle *p)
     }
     struct level *l = &p->levels.v[p->levels.n - 1];
     l->i++;
-    if (l->kind == MT_CONTAINER_TUPLE || (l->i < l->n && l->i % batch_length(l) != 0)) {
+    if (l->kind == MT_DOCUMENT_TUPLE || (l->i < l->n && l->i % batch_length(l) != 0)) {
         return;
     }
-    bool dict = l->kind == MT_CONTAINER_DICT;
+    bool dict = l->kind == MT_DOCUMENT_DICT;
     bool alone = (l->i - 1) % batch_length(l) == (dict ? 1 : 0) && l->i == l->n;
     if (dict) {
         put_op(p, alone ? OP_SETITEM : OP_SETITEMS, 0, 0);
@@ -390,19 +390,19 @@ static void pickle_bytes(void *writer, uint32_t id)
 
 /* ---- containers ---- */
 
-static void pickle_begin(void *writer, enum mt_container c, size_t n, bool rows)
+static void pickle_begin(void *writer, enum mt_document_kind c, size_t n, bool rows)
 {
     struct pickle *p = writer;
     (void)rows;
     before_value(p);
-    if (c != MT_CONTAINER_TUPLE) {
-        put_op(p, c == MT_CONTAINER_LIST ? OP_EMPTY_LIST : OP_EMPTY_DICT, 0, 0);
+    if (c != MT_DOCUMENT_TUPLE) {
+        put_op(p, c == MT_DOCUMENT_LIST ? OP_EMPTY_LIST : OP_EMPTY_DICT, 0, 0);
         if (p->remember) {
             memoize(p, p->remember);
         }
     }
     p->remember = NULL;
-    struct level l = {c, c == MT_CONTAINER_DICT ? 2 * n : n, 0};
+    struct level l = {c, c == MT_DOCUMENT_DICT ? 2 * n : n, 0};
     if (!mt_vec_push(&p->levels, l)) {
         mt_sink_fail(p->sink, MT_NOMEM, "out of memory");
     }
@@ -415,7 +415,7 @@ static void pickle_end(void *writer)
         return; /* only after a failed begin */
     }
     struct level l = p->levels.v[--p->levels.n];
-    if (l.kind == MT_CONTAINER_TUPLE) {
+    if (l.kind == MT_DOCUMENT_TUPLE) {
         int op = l.n == 0 ? OP_EMPTY_TUPLE : l.n <= 3 ? OP_TUPLE1 + (int)l.n - 1 : OP_TUPLE;
         put_op(p, op, 0, 0);
     }
