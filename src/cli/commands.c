@@ -5,12 +5,14 @@
 extern const struct mt_command mt_cmd_stats;
 extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
+extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
 const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_stats,
     &mt_cmd_peak,
     &mt_cmd_leaks,
+    &mt_cmd_convert,
     &mt_cmd_completion,
     NULL,
 };
