@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Which frames are the user's, and how a stack is named by them. */
+#include <memtool/builder.h>
+#include <memtool/report.h>
+
+#include "unit.h"
+
+static const struct {
+    const char *file, *name;
+    bool internal;
+} FRAMES[] = {
+    {"/home/me/train.py", "forward", false},
+    {"/home/me/train.py", "on_train_start", false},
+    {"<ipython-input-3-abc>", "<module>", false},
+    {"/usr/lib/python3/site-packages/torch/nn/functional.py", "linear", true},
+    {"D:\\Dev\\.venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py", "_call_impl", true},
+    {"/opt/conda/lib/python3.9/site-packages/torchvision/models/resnet.py", "forward", false},
+    {"/opt/conda/lib/python3.9/site-packages/transformers/generation/utils.py", "_sample", false},
+    {"/opt/conda/lib/python3.9/runpy.py", "_run_code", true},
+    {"<frozen importlib._bootstrap>", "_call_with_frames_removed", true},
+    {"??", "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)", true},
+    {"", "main", true},
+    {"Functions.cpp", "torch::autograd::generated::AddmmBackward0::apply(...)", true},
+    {"/usr/local/src/conda/python-3.12.2/Objects/call.c", "PyCFunction_Call", true},
+    {"./csu/../csu/libc-start.c", "__libc_start_main_impl", true},
+    {"/home/me/ext/kernel.cu", "my::attention(at::Tensor const&)", false},
+    {"/home/me/ext/kernel.cu", "void at::native::launch<float>(int)", true},
+    {"/pytorch/torch/csrc/autograd/engine.cpp", "evaluate_function", true},
+};
+
+static struct mt_snapshot s;
+static uint32_t user_stack, internal_stack, nameless_stack;
+
+/* Frame i of FRAMES has id i + 1. */
+static void build(void)
+{
+    struct mt_error err;
+    struct mt_builder *b = mt_builder_new(1);
+    for (size_t i = 0; i < MT_COUNT(FRAMES); i++) {
+        struct mt_frame f = {.name = mt_builder_cstr(b, FRAMES[i].name),
+                             .filename = mt_builder_cstr(b, FRAMES[i].file),
+                             .line = (int32_t)i + 10};
+        ck_assert_uint_eq(mt_builder_frame(b, &f), i + 1);
+    }
+    struct mt_frame unknown = {.filename = mt_builder_cstr(b, "??")};
+    uint32_t nameless[] = {mt_builder_frame(b, &unknown)};
+    user_stack = mt_builder_stack(b, (uint32_t[]){10, 4, 1, 8, 13}, 5);
+    internal_stack = mt_builder_stack(b, (uint32_t[]){10, 12}, 2);
+    nameless_stack = mt_builder_stack(b, nameless, 1);
+    ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
+}
+
+START_TEST(internal_frames)
+{
+    build();
+    for (size_t i = 0; i < MT_COUNT(FRAMES); i++) {
+        ck_assert_msg(mt_frame_is_internal(&s, &s.frames[i + 1]) == FRAMES[i].internal, "%s %s",
+                      FRAMES[i].file, FRAMES[i].name);
+    }
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+static void check_label(uint32_t stack, struct mt_report r, const char *want)
+{
+    struct mt_buf b = {0};
+    mt_stack_label(&b, &s, stack, &r);
+    ck_assert_str_eq(b.p, want);
+    mt_buf_release(&b);
+}
+
+START_TEST(labels)
+{
+    build();
+    check_label(user_stack, (struct mt_report){0}, "train.py:10 forward");
+    check_label(user_stack, (struct mt_report){.full_path = true}, "/home/me/train.py:10 forward");
+    check_label(user_stack, (struct mt_report){.all_frames = true},
+                "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)");
+    check_label(internal_stack, (struct mt_report){0},
+                "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)");
+    check_label(nameless_stack, (struct mt_report){0}, "(unknown frame)");
+    check_label(0, (struct mt_report){0}, "(no stack)");
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+static void check_lines(struct mt_report r, const char *want)
+{
+    struct mt_buf b = {0};
+    mt_stack_lines(&b, &s, user_stack, &r, 2);
+    ck_assert_str_eq(b.p, want);
+    mt_buf_release(&b);
+}
+
+START_TEST(lines)
+{
+    build();
+    check_lines((struct mt_report){0}, "  (2 internal frames)\n  train.py:10 forward\n"
+                                       "  (2 internal frames)\n");
+    check_lines((struct mt_report){.stack_lines = 1},
+                "  (2 internal frames)\n  train.py:10 forward\n");
+    check_lines((struct mt_report){.stack_lines = 2, .all_frames = true},
+                "  at::_ops::mm::call(at::Tensor const&, at::Tensor const&)\n"
+                "  functional.py:13 linear\n");
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+START_TEST(as_json)
+{
+    build();
+    cJSON *frames = mt_json_frames(&s, user_stack);
+    ck_assert_int_eq(cJSON_GetArraySize(frames), 5);
+    char *text = cJSON_PrintUnformatted(cJSON_GetArrayItem(frames, 2));
+    ck_assert_str_eq(text, "{\"name\":\"forward\",\"filename\":\"/home/me/train.py\",\"line\":10}");
+    cJSON_free(text);
+    cJSON_Delete(frames);
+    frames = mt_json_frames(&s, 0);
+    ck_assert_int_eq(cJSON_GetArraySize(frames), 0);
+    cJSON_Delete(frames);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+UNIT_MAIN("stack_label", internal_frames, labels, lines, as_json)

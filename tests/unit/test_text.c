@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What may reach a terminal: printable text as it is, everything else as an escape. */
+#include <locale.h>
+
+#include <memtool/report.h>
+
+#include "unit.h"
+
+static const char *safe(struct mt_str s)
+{
+    static struct mt_buf b;
+    mt_buf_reset(&b);
+    mt_text_safe(&b, s);
+    ck_assert(!b.failed);
+    return b.p;
+}
+
+START_TEST(printable)
+{
+    ck_assert_str_eq(safe(MT_STR("")), "");
+    ck_assert_str_eq(safe(MT_STR("train.py:42 forward")), "train.py:42 forward");
+    ck_assert_str_eq(safe(MT_STR("évil 中文 😀 \\")), "évil 中文 😀 \\");
+}
+END_TEST
+
+START_TEST(controls)
+{
+    ck_assert_str_eq(safe(MT_STR("\033[31mred\a")), "\\x1b[31mred\\x07");
+    ck_assert_str_eq(safe(MT_STR("a\nb\tc\rd\0e\x7f")), "a\\nb\\tc\\rd\\x00e\\x7f");
+    ck_assert_str_eq(safe(MT_STR("\xc2\x9b"
+                                 "31m")),
+                     "\\x9b31m"); /* CSI as one character */
+}
+END_TEST
+
+START_TEST(direction)
+{
+    ck_assert_str_eq(safe(MT_STR("a\u202eb\u2066c\u200fd")), "a\\u202eb\\u2066c\\u200fd");
+    ck_assert_str_eq(safe(MT_STR("\ufeffx\u2028y")), "\\ufeffx\\u2028y");
+    ck_assert_str_eq(safe(MT_STR("\U000e0041")), "\\U000e0041");
+}
+END_TEST
+
+START_TEST(broken_utf8)
+{
+    ck_assert_str_eq(safe(MT_STR("\xff")), "\\xff");
+    ck_assert_str_eq(safe(MT_STR("a\xc3")), "a\\xc3");                          /* cut short */
+    ck_assert_str_eq(safe(MT_STR("\xc0\x80")), "\\xc0\\x80");                   /* overlong */
+    ck_assert_str_eq(safe(MT_STR("\xed\xa0\x80")), "\\xed\\xa0\\x80");          /* surrogate */
+    ck_assert_str_eq(safe(MT_STR("\xf4\x90\x80\x80")), "\\xf4\\x90\\x80\\x80"); /* > 10ffff */
+    ck_assert_str_eq(safe(MT_STR("\x80z")), "\\x80z");
+}
+END_TEST
+
+START_TEST(widths)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+    ck_assert_int_eq(mt_text_width(""), 0);
+    ck_assert_int_eq(mt_text_width("abc"), 3);
+    ck_assert_int_eq(mt_text_width("é"), 1);
+    if (setlocale(LC_CTYPE, "C.UTF-8")) {
+        ck_assert_int_eq(mt_text_width("中文"), 4);
+    }
+}
+END_TEST
+
+START_TEST(colors)
+{
+    struct mt_report r = {.color = false};
+    ck_assert_str_eq(mt_color_begin(&r, MT_COLOR_BAD), "");
+    ck_assert_str_eq(mt_color_end(&r), "");
+    r.color = true;
+    ck_assert_str_eq(mt_color_begin(&r, MT_COLOR_BAD), "\033[31m");
+    ck_assert_str_eq(mt_color_end(&r), "\033[0m");
+}
+END_TEST
+
+UNIT_MAIN("text", printable, controls, direction, broken_utf8, widths, colors)
