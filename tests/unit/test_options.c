@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Every kind of option, its bounds and errors, and the filter options into a filter. */
+#include <memtool/mem.h>
+
+#include "../../src/cli/options.h"
+#include "unit.h"
+
+struct settings {
+    struct mt_common common;
+    bool flag;
+    int count;
+    const char *text;
+    struct mt_texts texts;
+    int64_t integer;
+    uint64_t u64;
+    double number;
+    uint64_t size;
+    int choice;
+};
+
+static const char *const CHOICES[] = {"one", "two", NULL};
+
+#define AT(field) .offset = offsetof(struct settings, field)
+static const struct mt_option OPTIONS[] = {
+    {.letter = 'g', .name = "flag", .kind = MT_OPTION_FLAG, AT(flag)},
+    {.letter = 'c', .name = "count", .kind = MT_OPTION_COUNT, AT(count)},
+    {.letter = 't', .name = "text", .kind = MT_OPTION_TEXT, AT(text), .arg = "T"},
+    {.name = "texts", .kind = MT_OPTION_TEXTS, AT(texts), .arg = "T"},
+    {.name = "integer", .kind = MT_OPTION_INT, AT(integer), .arg = "N", .min = -5, .max = 5},
+    {.name = "u64", .kind = MT_OPTION_U64, AT(u64), .arg = "N"},
+    {.name = "number", .kind = MT_OPTION_NUMBER, AT(number), .arg = "X", .min = 0, .max = 1},
+    {.name = "size", .kind = MT_OPTION_SIZE, AT(size), .arg = "SIZE", .min = 512, .max = 1 << 20},
+    {.name = "choice_of", .kind = MT_OPTION_CHOICE, AT(choice), .choices = CHOICES},
+};
+static const struct mt_option_group GROUP = {"Own", OPTIONS, MT_COUNT(OPTIONS), 0};
+static const struct mt_command COMMAND = {
+    .name = "test", .groups = &GROUP, .n_groups = 1, .settings_size = sizeof(struct settings)};
+
+static struct mt_cli cli;
+static struct settings *settings;
+static struct mt_option_set set;
+
+static void setup(void)
+{
+    cli = (struct mt_cli){.out = stdout, .err = tmpfile(), .command = &COMMAND};
+    settings = mt_settings_new(&cli, &COMMAND);
+    set = mt_option_set_make(&COMMAND, settings);
+}
+
+static void teardown(void)
+{
+    mt_option_set_free_values(&set);
+    mt_option_set_release(&set);
+    mt_mem_free(settings);
+    fclose(cli.err);
+}
+
+/* The words of the last parsed line. */
+static char line[256];
+static char *words[32];
+
+/* Parses a line of words with one blank between; returns the exit code and, through *first, where
+ * the files begin. */
+static int parse(const char *text, int *first)
+{
+    int argc = 0;
+    snprintf(line, sizeof line, "%s", text);
+    for (char *p = line; p; argc++) {
+        words[argc] = p;
+        p = strchr(p, ' ');
+        if (p) {
+            *p++ = '\0';
+        }
+    }
+    words[argc] = NULL;
+    return mt_options_parse(&cli, &set, argc, words, false, first);
+}
+
+START_TEST(all_kinds)
+{
+    int first;
+    setup();
+    ck_assert_int_eq(parse("test file1 --flag -cc -t text --texts=a --texts b --integer -5 --u64 "
+                           "0xff --number 0.5 --size=1MiB --choice-of two file2 -- -n",
+                           &first),
+                     0);
+    ck_assert(settings->flag);
+    ck_assert_int_eq(settings->count, 2);
+    ck_assert_str_eq(settings->text, "text");
+    ck_assert_uint_eq(settings->texts.n, 2);
+    ck_assert_str_eq(settings->texts.v[1], "b");
+    ck_assert_int_eq(settings->integer, -5);
+    ck_assert_uint_eq(settings->u64, 255);
+    ck_assert(settings->number >= 0.5 && settings->number <= 0.5);
+    ck_assert_uint_eq(settings->size, 1 << 20);
+    ck_assert_int_eq(settings->choice, 1);
+    ck_assert_str_eq(words[first], "file1");
+    ck_assert_str_eq(words[first + 1], "file2");
+    ck_assert_str_eq(words[first + 2], "-n");
+    teardown();
+}
+END_TEST
+
+START_TEST(values_out_of_bounds)
+{
+    static const char *const bad[] = {"--integer=6",
+                                      "--integer=-6",
+                                      "--integer=x",
+                                      "--integer=",
+                                      "--u64=-1",
+                                      "--number=1.1",
+                                      "--number=nan",
+                                      "--number=x",
+                                      "--size=511",
+                                      "--size=2MiB",
+                                      "--size=x",
+                                      "--choice=t",
+                                      "--integer=99999999999999999999"};
+    for (size_t i = 0; i < MT_COUNT(bad); i++) {
+        char text[64];
+        int first;
+        snprintf(text, sizeof text, "test %s", bad[i]);
+        setup();
+        ck_assert_msg(parse(text, &first) == 2, "%s", bad[i]);
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(own_hide_common)
+{
+    setup();
+    size_t sizes = 0;
+    for (size_t i = 0; i < set.n; i++) {
+        sizes += set.refs[i].option->letter == 't' || set.refs[i].option->letter == 'n';
+        ck_assert(set.refs[i].base == (void *)settings);
+    }
+    ck_assert_uint_eq(sizes, 2);
+    ck_assert_int_eq(settings->common.limit, -1);
+    teardown();
+}
+END_TEST
+
+/* Parses one filter option into a fresh filter. */
+static enum mt_status filter_option(const char *name, const char *value, struct mt_filter *f)
+{
+    struct mt_error err;
+    mt_filter_init(f);
+    for (size_t i = 0; i < MT_FILTER_OPTIONS_N; i++) {
+        struct mt_option_ref ref = {&MT_FILTER_OPTIONS[i], NULL, f};
+        if (strcmp(ref.option->name, name) == 0) {
+            return mt_option_set_value(&ref, value, &err);
+        }
+    }
+    return MT_NOT_FOUND;
+}
+
+START_TEST(filters)
+{
+    struct mt_filter f;
+    ck_assert_int_eq(filter_option("size", "1MiB:64MiB", &f), MT_OK);
+    ck_assert_uint_eq(f.size_min, 1 << 20);
+    ck_assert_uint_eq(f.size_max, 64 << 20);
+    ck_assert_int_eq(filter_option("size", ":512", &f), MT_OK);
+    ck_assert_uint_eq(f.size_max, 512);
+    ck_assert_int_eq(filter_option("events", "100:", &f), MT_OK);
+    ck_assert(f.event_min == 100 && f.event_max == UINT64_MAX);
+    ck_assert_int_eq(filter_option("pool", "2,-1", &f), MT_OK);
+    ck_assert(f.pool == MT_POOL_IS_ID && f.pool_id.a == 2 && f.pool_id.b == -1);
+    ck_assert_int_eq(filter_option("pool", "private", &f), MT_OK);
+    ck_assert_int_eq(f.pool, MT_POOL_IS_PRIVATE);
+    ck_assert_int_eq(filter_option("stream", "3", &f), MT_OK);
+    ck_assert(f.stream_is_index && f.stream == 3);
+    ck_assert_int_eq(filter_option("stream", "0x55d0", &f), MT_OK);
+    ck_assert(!f.stream_is_index && f.stream == 0x55d0);
+    ck_assert_int_eq(filter_option("device", "1", &f), MT_OK);
+    ck_assert_int_eq(f.device, 1);
+    ck_assert_int_eq(filter_option("frame", "train\\.py", &f), MT_OK);
+    ck_assert(f.has_frame);
+    mt_filter_release(&f);
+    ck_assert(mt_filter_is_open(&f));
+}
+END_TEST
+
+START_TEST(bad_filters)
+{
+    static const char *const bad[][2] = {
+        {"size", "1MiB"},  {"size", ":"},     {"size", "2:1"},   {"size", "a:b"}, {"events", "5"},
+        {"events", "2:1"}, {"events", "-1:"}, {"pool", "tiny"},  {"pool", "1,"},  {"pool", "1,2x"},
+        {"stream", "x"},   {"device", "-1"},  {"device", "gpu"}, {"frame", "("},  {"time", "x"}};
+    for (size_t i = 0; i < MT_COUNT(bad); i++) {
+        struct mt_filter f;
+        ck_assert_msg(filter_option(bad[i][0], bad[i][1], &f) == MT_USAGE, "--%s %s", bad[i][0],
+                      bad[i][1]);
+        mt_filter_release(&f);
+    }
+}
+END_TEST
+
+UNIT_MAIN("options", all_kinds, values_out_of_bounds, own_hide_common, filters, bad_filters)
