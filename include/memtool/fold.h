@@ -39,6 +39,10 @@ typedef bool (*mt_fold_visit)(void *ctx, const struct mt_fold_line *line);
 bool mt_fold_each(const struct mt_snapshot *s, struct mt_filtered *f, mt_fold_visit visit,
                   void *ctx);
 
+/* The same for one segment. */
+bool mt_fold_segment(const struct mt_snapshot *s, const struct mt_segment *segment,
+                     struct mt_filtered *f, mt_fold_visit visit, void *ctx);
+
 /* Whether PyTorch's viewer leaves this frame out of stacks: noise of the interpreter and of
  * dispatch, by substring (`_frame_filter` in torch/cuda/_memory_viz.py, read in 2.6). */
 bool mt_fold_hides(const struct mt_snapshot *s, const struct mt_frame *frame);
@@ -66,6 +70,10 @@ enum mt_status mt_stack_sums_find(struct mt_stack_sums *t, const struct mt_snaps
                                   struct mt_filtered *f, int32_t device, struct mt_error *err)
     MT_NODISCARD;
 void mt_stack_sums_release(struct mt_stack_sums *t);
+
+enum mt_stack_sort { MT_STACKS_BY_BYTES, MT_STACKS_BY_COUNT, MT_STACKS_BY_LARGEST };
+/* Another order of the rows: most first (`reverse`: least), then by stack id. */
+void mt_stack_sums_sort(struct mt_stack_sums *t, enum mt_stack_sort sort, bool reverse);
 #define MT_ALL_DEVICES (-2)
 
 /* ---- the tree of a flame graph ---- */

@@ -10,8 +10,10 @@
 #include <memtool/era.h>
 #include <memtool/filter.h>
 #include <memtool/fold.h>
+#include <memtool/query.h>
 #include <memtool/replay.h>
 #include <memtool/report.h>
+#include <memtool/segment_rows.h>
 #include <memtool/totals.h>
 #include <memtool/trust.h>
 
@@ -41,10 +43,77 @@ enum mt_status mt_report_stats_json(const struct mt_report *r, const struct mt_s
 /* `f`: the filter that `t` was made with. */
 enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_snapshot *s,
                                     const struct mt_filtered *f, const struct mt_totals *t,
-                                    const struct mt_trust *trust,
-                                    struct mt_error *err) MT_NODISCARD;
+                                    const struct mt_trust *trust, struct mt_error *err)
+    MT_NODISCARD;
 /* The counters of every device, pool and stream as one table. */
 enum mt_status mt_report_stats_csv(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_totals *t, struct mt_error *err) MT_NODISCARD;
+
+/* ---- memory, segments ---- */
+
+/* The peer's folded lines; `prefix` goes in front of each ("only_before;"), `by_segment` adds the
+ * segment's address. */
+enum mt_status mt_report_folded(const struct mt_report *r, const struct mt_snapshot *s,
+                                struct mt_filtered *f, bool by_segment, struct mt_error *err)
+    MT_NODISCARD;
+/* The same for some segments only: indexes into s->segments. */
+enum mt_status mt_report_folded_some(const struct mt_report *r, const struct mt_snapshot *s,
+                                     const uint32_t *segments, size_t n, const char *prefix,
+                                     struct mt_error *err) MT_NODISCARD;
+
+/* Active memory of one device by stack. */
+struct mt_memory_device {
+    int32_t device;
+    struct mt_stack_sums sums;
+    struct mt_counters counters; /* of the whole device, whatever the filter */
+};
+struct mt_memory_devices {
+    MT_VEC(struct mt_memory_device) v;
+    bool filtered;
+};
+enum mt_status mt_report_memory(const struct mt_report *r, const struct mt_snapshot *s,
+                                const struct mt_memory_devices *d, bool one_line,
+                                struct mt_error *err) MT_NODISCARD;
+
+enum mt_status mt_report_segments(const struct mt_report *r, const struct mt_snapshot *s,
+                                  struct mt_filtered *f, const struct mt_segment_rows *rows,
+                                  bool one_line, struct mt_error *err) MT_NODISCARD;
+
+/* ---- compare ---- */
+
+/* Two files and what came of them; r->file is the second. */
+struct mt_comparison {
+    const char *before_file, *after_file;
+    const struct mt_snapshot *before, *after;
+    const struct mt_diff *diff;             /* by stack */
+    const struct mt_segment_diff *segments; /* with --segments; else NULL */
+    int32_t device;                         /* MT_ALL_DEVICES or one */
+    bool filtered;
+};
+enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *c,
+                                 struct mt_error *err) MT_NODISCARD;
+
+/* ---- info ---- */
+
+/* What the file is: format, era, devices, settings, trust. `t` and `trust` of the whole file. */
+enum mt_status mt_report_info(const struct mt_report *r, const struct mt_snapshot *s,
+                              const struct mt_totals *t, const struct mt_trust *trust,
+                              bool one_line, struct mt_error *err) MT_NODISCARD;
+
+/* ---- trace ---- */
+
+/* The events of one device as they happened, printed while they are walked. `shown` counts the
+ * lines; with r->limit set it stops there. JSON is one line an event. */
+struct mt_trace_listing {
+    const struct mt_snapshot *snapshot;
+    const struct mt_replay *replay;
+    struct mt_filtered *filter;
+    struct mt_segment_names *names; /* fresh */
+};
+enum mt_status mt_report_trace_head(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_devices *devices, struct mt_error *err)
+    MT_NODISCARD;
+enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_listing *l,
+                               struct mt_error *err) MT_NODISCARD;
 
 #endif

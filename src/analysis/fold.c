@@ -104,18 +104,25 @@ static bool fold_block(struct fold *f)
     return b->size == accounted || emit(f, MT_FOLD_GAPS, 0, (int64_t)(b->size - accounted));
 }
 
+bool mt_fold_segment(const struct mt_snapshot *s, const struct mt_segment *segment,
+                     struct mt_filtered *filter, mt_fold_visit visit, void *ctx)
+{
+    struct fold f = {.s = s, .visit = visit, .ctx = ctx, .line.segment = segment};
+    for (uint32_t k = 0; k < segment->n_blocks; k++) {
+        f.line.block = &s->blocks[segment->first_block + k];
+        if (passes(filter, f.line.block) && !fold_block(&f)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mt_fold_each(const struct mt_snapshot *s, struct mt_filtered *filter, mt_fold_visit visit,
                   void *ctx)
 {
-    struct fold f = {.s = s, .visit = visit, .ctx = ctx};
     for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *segment = &s->segments[i];
-        f.line.segment = segment;
-        for (uint32_t k = 0; k < segment->n_blocks; k++) {
-            f.line.block = &s->blocks[segment->first_block + k];
-            if (passes(filter, f.line.block) && !fold_block(&f)) {
-                return false;
-            }
+        if (!mt_fold_segment(s, &s->segments[i], filter, visit, ctx)) {
+            return false;
         }
     }
     return true;
@@ -136,13 +143,45 @@ static void sum_block(struct mt_stack_sums *t, struct mt_stack_sum *row, const s
     t->count++;
 }
 
+/* Most first, then by stack id; the field's offset in the row differs. */
+static int by_most(const struct mt_stack_sum *x, const struct mt_stack_sum *y, uint64_t a,
+                   uint64_t b)
+{
+    if (a != b) {
+        return a > b ? -1 : 1;
+    }
+    return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     const struct mt_stack_sum *x = a, *y = b;
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
+    return by_most(x, y, x->bytes, y->bytes);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct mt_stack_sum *x = a, *y = b;
+    return by_most(x, y, x->count, y->count);
+}
+
+static int by_largest(const void *a, const void *b)
+{
+    const struct mt_stack_sum *x = a, *y = b;
+    return by_most(x, y, x->largest, y->largest);
+}
+
+void mt_stack_sums_sort(struct mt_stack_sums *t, enum mt_stack_sort sort, bool reverse)
+{
+    static int (*const orders[])(const void *, const void *) = {by_bytes, by_count, by_largest};
+    if (t->rows.n) {
+        qsort(t->rows.v, t->rows.n, sizeof *t->rows.v, orders[sort]);
     }
-    return x->stack < y->stack ? -1 : x->stack > y->stack;
+    for (size_t i = 0; reverse && i < t->rows.n / 2; i++) {
+        struct mt_stack_sum swap = t->rows.v[i];
+        t->rows.v[i] = t->rows.v[t->rows.n - 1 - i];
+        t->rows.v[t->rows.n - 1 - i] = swap;
+    }
 }
 
 static void drop_empty_rows(struct mt_stack_sums *t)
@@ -154,9 +193,7 @@ static void drop_empty_rows(struct mt_stack_sums *t)
         }
     }
     t->rows.n = kept;
-    if (kept) {
-        qsort(t->rows.v, kept, sizeof *t->rows.v, by_bytes);
-    }
+    mt_stack_sums_sort(t, MT_STACKS_BY_BYTES, false);
 }
 
 enum mt_status mt_stack_sums_find(struct mt_stack_sums *t, const struct mt_snapshot *s,

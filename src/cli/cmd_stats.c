@@ -2,19 +2,13 @@
 /* stats: how much is allocated, active, reserved, lost. */
 #include <memtool/report_verbs.h>
 
-#include "command.h"
+#include "each_file.h"
 
-struct stats_settings {
-    struct mt_common common;
-    struct mt_filter filter;
-};
-
-static void defaults(void *settings);
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
-static void release(void *settings);
 
 static const struct mt_option_group GROUPS[] = {
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N, offsetof(struct stats_settings, filter)},
+    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
+     offsetof(struct mt_filter_settings, filter)},
 };
 
 const struct mt_command mt_cmd_stats = {
@@ -32,23 +26,13 @@ const struct mt_command mt_cmd_stats = {
                 "memtool stats --json *.pickle          one JSON object a line",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .settings_size = sizeof(struct stats_settings),
-    .defaults = defaults,
+    .settings_size = sizeof(struct mt_filter_settings),
+    .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
+    .release = mt_filter_settings_release,
 };
-
-static void defaults(void *settings)
-{
-    mt_filter_init(&((struct stats_settings *)settings)->filter);
-}
-
-static void release(void *settings)
-{
-    mt_filter_release(&((struct stats_settings *)settings)->filter);
-}
 
 /* The banner speaks of the whole file, so with a filter it takes totals of its own. */
 static enum mt_status find_trust(struct mt_trust *trust, const struct mt_snapshot *s,
@@ -95,44 +79,21 @@ static enum mt_status print(const struct mt_report *r, const struct mt_snapshot 
 }
 
 static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,
-                             const struct mt_filter *filter, bool one_line, struct mt_error *err)
+                             struct mt_filtered *f, const struct mt_each_file *each,
+                             struct mt_error *err)
 {
-    struct mt_filtered f;
     struct mt_totals t = {0};
-    MT_TRY(mt_filtered_init(&f, filter, s, err));
-    enum mt_status status = mt_totals_find(&t, s, &f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, err);
+    enum mt_status status = mt_totals_find(&t, s, f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, err);
     if (status == MT_OK) {
-        status = print(r, s, &f, &t, one_line, err);
+        status = print(r, s, f, &t, each->several, err);
     }
     mt_totals_release(&t);
-    mt_filtered_release(&f);
     return status;
 }
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
-    struct stats_settings *o = settings;
-    struct mt_report r;
-    struct mt_cli_output out;
-    int worst = mt_cli_report_begin(cli, &o->common, files[0], &r, &out);
-    if (worst) {
-        return worst;
-    }
-    for (size_t i = 0; i < n_files; i++) {
-        struct mt_snapshot s;
-        struct mt_error err;
-        int code = mt_cli_load(cli, &o->common, files[i], &s);
-        if (code == 0 || code == 4) {
-            r.file = files[i];
-            if (i && !r.json && !r.separator) {
-                fputc('\n', r.out);
-            }
-            if (report(&r, &s, &o->filter, n_files > 1, &err) != MT_OK) {
-                code = mt_cli_fail(cli, files[i], &err);
-            }
-            mt_snapshot_release(&s);
-        }
-        worst = code > worst ? code : worst;
-    }
-    return mt_cli_report_end(cli, &out, worst);
+    struct mt_filter_settings *o = settings;
+    struct mt_each_file each = {.report = report, .settings = o};
+    return mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
 }

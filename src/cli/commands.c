@@ -5,6 +5,9 @@
 extern const struct mt_command mt_cmd_stats;
 extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
+extern const struct mt_command mt_cmd_segments;
+extern const struct mt_command mt_cmd_memory;
+extern const struct mt_command mt_cmd_compare;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
@@ -12,6 +15,9 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_stats,
     &mt_cmd_peak,
     &mt_cmd_leaks,
+    &mt_cmd_segments,
+    &mt_cmd_memory,
+    &mt_cmd_compare,
     &mt_cmd_convert,
     &mt_cmd_completion,
     NULL,

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* segments: which segment holds what. */
+#include <memtool/report_verbs.h>
+
+#include "each_file.h"
+
+struct segments_settings {
+    struct mt_filter_settings base;
+    int format;
+    int sort;
+    bool reverse;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+
+static const char *const FORMATS[] = {"text", "folded", NULL};
+static const char *const SORTS[] = {"size", "addr", "free", "allocated", "count", NULL};
+
+static const struct mt_option OPTIONS[] = {
+    {.name = "format",
+     .kind = MT_OPTION_CHOICE,
+     .offset = offsetof(struct segments_settings, format),
+     .choices = FORMATS,
+     .help = "folded: the lines that flamegraph.pl and speedscope read",
+     .common = true},
+    {.name = "sort",
+     .kind = MT_OPTION_CHOICE,
+     .offset = offsetof(struct segments_settings, sort),
+     .choices = SORTS,
+     .help = "order of the rows, most first (addr: lowest first)",
+     .common = true},
+    {.letter = 'r',
+     .name = "reverse",
+     .kind = MT_OPTION_FLAG,
+     .offset = offsetof(struct segments_settings, reverse),
+     .help = "the other way round"},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {"Report", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
+     offsetof(struct mt_filter_settings, filter)},
+};
+
+const struct mt_command mt_cmd_segments = {
+    .name = "segments",
+    .summary = "which segment holds what",
+    .usage = "[options] FILE...",
+    .description =
+        "Lists the segments at the dump: each is one reservation from the driver, with what is in "
+        "use, what is free, the largest free block, and the stack that holds most of it. With -v, "
+        "the blocks of each segment. --format folded prints one line a block for flamegraph.pl, "
+        "the same lines as PyTorch's viewer.",
+    .examples = "memtool segments snap.pickle                   the largest segments\n"
+                "memtool segments --sort free snap.pickle       those with most free memory\n"
+                "memtool segments -v -n 3 snap.pickle           three, with all their blocks",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct segments_settings),
+    .defaults = mt_filter_settings_defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+    .release = mt_filter_settings_release,
+};
+
+static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,
+                             struct mt_filtered *f, const struct mt_each_file *each,
+                             struct mt_error *err)
+{
+    const struct segments_settings *o = each->settings;
+    if (o->format == 1) {
+        return mt_report_folded(r, s, f, true, err);
+    }
+    struct mt_segment_rows rows;
+    enum mt_status status =
+        mt_segment_rows_find(&rows, s, f, (enum mt_segment_sort)o->sort, o->reverse, err);
+    if (status == MT_OK) {
+        status = mt_report_segments(r, s, f, &rows, each->several, err);
+    }
+    mt_segment_rows_release(&rows);
+    return status;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct segments_settings *o = settings;
+    struct mt_each_file each = {.report = report, .settings = o};
+    return mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
+}

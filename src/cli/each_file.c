@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The frame of verbs that answer for one file after the other. */
+#include "each_file.h"
+
+static int one_file(struct mt_cli *cli, const struct mt_common *common,
+                    const struct mt_filter *filter, const struct mt_report *r,
+                    const struct mt_each_file *each)
+{
+    struct mt_snapshot s;
+    struct mt_error err;
+    int code = mt_cli_load(cli, common, r->file, &s);
+    if (code != 0 && code != 4) {
+        return code;
+    }
+    struct mt_filtered f;
+    enum mt_status status = mt_filtered_init(&f, filter, &s, &err);
+    if (status == MT_OK) {
+        status = each->report(r, &s, &f, each, &err);
+        mt_filtered_release(&f);
+    }
+    if (status != MT_OK) {
+        code = mt_cli_fail(cli, r->file, &err);
+    }
+    mt_snapshot_release(&s);
+    return code;
+}
+
+int mt_cli_each_file(struct mt_cli *cli, const struct mt_common *common,
+                     const struct mt_filter *filter, char **files, size_t n_files,
+                     struct mt_each_file *each)
+{
+    struct mt_report r;
+    struct mt_cli_output out;
+    int worst = mt_cli_report_begin(cli, common, files[0], &r, &out);
+    if (worst) {
+        return worst;
+    }
+    each->several = n_files > 1;
+    for (size_t i = 0; i < n_files; i++) {
+        r.file = files[i];
+        if (i && !r.json && !r.separator) {
+            fputc('\n', r.out);
+        }
+        int code = one_file(cli, common, filter, &r, each);
+        worst = code > worst ? code : worst;
+    }
+    return mt_cli_report_end(cli, &out, worst);
+}
+
+/* ---- settings with filters ---- */
+
+void mt_filter_settings_defaults(void *settings)
+{
+    mt_filter_init(&((struct mt_filter_settings *)settings)->filter);
+}
+
+void mt_filter_settings_release(void *settings)
+{
+    mt_filter_release(&((struct mt_filter_settings *)settings)->filter);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The frame of verbs that answer for one file after the other: read, filter, report. */
+#ifndef MEMTOOL_CLI_EACH_FILE_H
+#define MEMTOOL_CLI_EACH_FILE_H
+
+#include "command.h"
+
+struct mt_each_file {
+    /* Analyses and prints one snapshot. */
+    enum mt_status (*report)(const struct mt_report *r, const struct mt_snapshot *s,
+                             struct mt_filtered *f, const struct mt_each_file *each,
+                             struct mt_error *err);
+    const void *settings; /* of the verb */
+    bool several;         /* set by mt_cli_each_file: JSON objects go on one line each */
+};
+
+/* Returns the exit code: the highest of all files, so that one bad file does not hide. */
+int mt_cli_each_file(struct mt_cli *cli, const struct mt_common *common,
+                     const struct mt_filter *filter, char **files, size_t n_files,
+                     struct mt_each_file *each);
+
+/* A verb whose settings are struct mt_filter_settings or begin with it may use these two. */
+struct mt_filter_settings {
+    struct mt_common common;
+    struct mt_filter filter;
+};
+void mt_filter_settings_defaults(void *settings);
+void mt_filter_settings_release(void *settings);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* compare: what grew and what shrank between two snapshots. */
+#include <inttypes.h>
+
+#include <memtool/report_verbs.h>
+
+#include "figures.h"
+#include "json_put.h"
+
+static size_t shown_rows(const struct mt_report *r, size_t n)
+{
+    return r->limit && n > r->limit ? r->limit : n;
+}
+
+/* The stack to show, in the snapshot that has it: the later one where both do. */
+static const struct mt_snapshot *row_stack(const struct mt_comparison *c,
+                                           const struct mt_diff_row *row, uint32_t *stack)
+{
+    *stack = row->status == MT_DIFF_GONE ? row->before_stack : row->after_stack;
+    return row->status == MT_DIFF_GONE ? c->before : c->after;
+}
+
+/* Rows with a change; they stand in front. */
+static size_t changed_rows(const struct mt_diff *d)
+{
+    return d->rows.n - d->by_status[MT_DIFF_SAME];
+}
+
+/* ---- text ---- */
+
+static struct mt_size_text change_text(const struct mt_diff_row *row)
+{
+    struct mt_size_text text = {""};
+    if (row->status == MT_DIFF_NEW || row->status == MT_DIFF_GONE) {
+        snprintf(text.s, sizeof text.s, "%s", mt_diff_status_word(row->status));
+    } else if (row->before) {
+        double x = (double)mt_diff_delta(row->before, row->after) / (double)row->before;
+        snprintf(text.s, sizeof text.s, "%+.1f %%", 100.0 * x);
+    }
+    return text;
+}
+
+static void count_cell(struct mt_table *t, uint64_t before, uint64_t after)
+{
+    int64_t delta = mt_diff_delta(before, after);
+    mt_table_cell(t, "%s%" PRId64, delta > 0 ? "+" : "", delta);
+}
+
+static void columns(struct mt_table *t)
+{
+    mt_table_column(t, "change", MT_RIGHT);
+    mt_table_column(t, "of before", MT_RIGHT);
+    mt_table_column(t, "before", MT_RIGHT);
+    mt_table_column(t, "after", MT_RIGHT);
+    mt_table_column(t, "blocks", MT_RIGHT);
+    mt_table_column(t, "stack", MT_LEFT);
+}
+
+static void cells(struct mt_table *t, const struct mt_diff_row *row, const char *label)
+{
+    mt_table_delta(t, mt_diff_delta(row->before, row->after));
+    mt_table_cell(t, "%s", change_text(row).s);
+    mt_table_size(t, row->before);
+    mt_table_size(t, row->after);
+    count_cell(t, row->before_count, row->after_count);
+    mt_table_cell(t, "%s", label);
+}
+
+static void add_to(struct mt_diff_row *sum, const struct mt_diff_row *row)
+{
+    sum->before += row->before;
+    sum->after += row->after;
+    sum->before_count += row->before_count;
+    sum->after_count += row->after_count;
+}
+
+static void other_rows(struct mt_table *t, const struct mt_diff *d, size_t from)
+{
+    struct mt_diff_row sum = {.status = MT_DIFF_CHANGED};
+    char label[64];
+    for (size_t i = from; i < d->rows.n; i++) {
+        add_to(&sum, &d->rows.v[i]);
+    }
+    snprintf(label, sizeof label, "[%zu others]", d->rows.n - from);
+    cells(t, &sum, label);
+}
+
+static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
+                                 const struct mt_comparison *c, size_t shown, struct mt_error *err)
+{
+    struct mt_buf label = {0};
+    for (size_t i = 0; i < shown; i++) {
+        const struct mt_diff_row *row = &c->diff->rows.v[i];
+        uint32_t stack;
+        const struct mt_snapshot *s = row_stack(c, row, &stack);
+        mt_buf_reset(&label);
+        mt_stack_label(&label, s, stack, r);
+        cells(t, row, mt_buf_view(&label).p);
+    }
+    bool failed = label.failed;
+    mt_buf_release(&label);
+    return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+static enum mt_status table(const struct mt_report *r, const struct mt_comparison *c,
+                            struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    /* unchanged stacks say nothing here: they are one line at the end */
+    size_t shown = shown_rows(r, r->limit ? changed_rows(c->diff) : c->diff->rows.n);
+    columns(t);
+    enum mt_status status = print_rows(t, r, c, shown, err);
+    if (!r->separator) {
+        struct mt_diff_row total = {
+            c->diff->before, c->diff->after, c->diff->before_count, c->diff->after_count, 0, 0,
+            MT_DIFF_CHANGED, false};
+        if (shown < c->diff->rows.n) {
+            other_rows(t, c->diff, shown);
+        }
+        mt_table_rule(t);
+        cells(t, &total, "TOTAL");
+    }
+    if (status == MT_OK) {
+        status = mt_table_print(t, r, r->separator ? 0 : 2, err);
+    }
+    mt_table_free(t);
+    return status;
+}
+
+/* With --stack: each change with its stack below it. */
+static enum mt_status stacks(const struct mt_report *r, const struct mt_comparison *c,
+                             struct mt_error *err)
+{
+    struct mt_buf b = {0};
+    size_t shown = shown_rows(r, changed_rows(c->diff));
+    for (size_t i = 0; i < shown; i++) {
+        const struct mt_diff_row *row = &c->diff->rows.v[i];
+        uint32_t stack;
+        const struct mt_snapshot *s = row_stack(c, row, &stack);
+        mt_buf_printf(&b, "\n  %s  %s, from %s to %s\n",
+                      mt_report_delta(r, mt_diff_delta(row->before, row->after)).s,
+                      mt_diff_status_word(row->status), mt_report_size(r, row->before).s,
+                      mt_report_size(r, row->after).s);
+        mt_stack_lines(&b, s, stack, r, 6);
+    }
+    if (shown < c->diff->rows.n) {
+        mt_buf_printf(&b, "\n  [%zu others]\n", c->diff->rows.n - shown);
+    }
+    bool failed = b.failed;
+    fputs(mt_buf_view(&b).p, r->out);
+    mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+static void head(const struct mt_report *r, const struct mt_comparison *c)
+{
+    const struct mt_diff *d = c->diff;
+    int64_t delta = mt_diff_delta(d->before, d->after);
+    fprintf(r->out, "before  %s in %s blocks  %s\n", mt_report_size(r, d->before).s,
+            mt_count_text(d->before_count).s, c->before_file);
+    fprintf(r->out, "after   %s in %s blocks  %s\n", mt_report_size(r, d->after).s,
+            mt_count_text(d->after_count).s, c->after_file);
+    fprintf(r->out, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD), mt_report_delta(r, delta).s,
+            mt_color_end(r));
+    if (d->before) {
+        fprintf(r->out, " (%+.1f %%)", 100.0 * (double)delta / (double)d->before);
+    }
+    fprintf(r->out, ": stacks %zu new, %zu gone, %zu changed, %zu the same\n\n",
+            d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE], d->by_status[MT_DIFF_CHANGED],
+            d->by_status[MT_DIFF_SAME]);
+}
+
+/* ---- segments ---- */
+
+static void segment_rows(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
+                         const uint32_t *list, size_t n, const char *side)
+{
+    for (size_t i = 0; i < shown_rows(r, n); i++) {
+        const struct mt_segment *segment = &s->segments[list[i]];
+        mt_table_cell(t, "%s", side);
+        mt_table_cell(t, "%" PRId32, segment->device);
+        mt_table_cell(t, "0x%" PRIx64, segment->addr);
+        mt_table_size(t, segment->total_size);
+        mt_table_cell(t, "%s", segment->kind == MT_POOL_SMALL ? "small" : "large");
+        mt_table_cell(t, "%u", (unsigned)segment->stream);
+    }
+}
+
+static enum mt_status segment_table(const struct mt_report *r, const struct mt_comparison *c,
+                                    struct mt_error *err)
+{
+    static const char *const titles[] = {"only in", "device", "address", "size", "pool", "stream"};
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < MT_COUNT(titles); i++) {
+        mt_table_column(t, titles[i], i == 1 || i == 3 || i == 5 ? MT_RIGHT : MT_LEFT);
+    }
+    const struct mt_segment_diff *d = c->segments;
+    segment_rows(t, r, c->before, d->only_before.v, d->only_before.n, "before");
+    segment_rows(t, r, c->after, d->only_after.v, d->only_after.n, "after");
+    if (!r->separator) {
+        fprintf(r->out, "\nSegments only before: %zu of %zu; only after: %zu of %zu\n",
+                d->only_before.n, c->before->n_segments, d->only_after.n, c->after->n_segments);
+    }
+    enum mt_status status = mt_table_print(t, r, r->separator ? 0 : 2, err);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- JSON ---- */
+
+static void put_row(struct mt_put *p, cJSON *list, const struct mt_comparison *c,
+                    const struct mt_diff_row *row)
+{
+    cJSON *o = mt_put_object(p, list, NULL);
+    uint32_t stack;
+    const struct mt_snapshot *s = row_stack(c, row, &stack);
+    mt_put_u64(p, o, "before_bytes", row->before);
+    mt_put_u64(p, o, "after_bytes", row->after);
+    mt_put_i64(p, o, "delta_bytes", mt_diff_delta(row->before, row->after));
+    mt_put_u64(p, o, "before_count", row->before_count);
+    mt_put_u64(p, o, "after_count", row->after_count);
+    mt_put_text(p, o, "status", mt_diff_status_word(row->status));
+    mt_put_bool(p, o, "moved", row->moved);
+    mt_put_item(p, o, "frames", mt_json_frames(s, stack));
+}
+
+static void put_segments(struct mt_put *p, cJSON *root, const char *key,
+                         const struct mt_snapshot *s, const uint32_t *list, size_t n)
+{
+    cJSON *array = mt_put_array(p, root, key);
+    for (size_t i = 0; i < n; i++) {
+        cJSON *o = mt_put_object(p, array, NULL);
+        mt_put_i64(p, o, "device", s->segments[list[i]].device);
+        mt_put_addr(p, o, "address", s->segments[list[i]].addr);
+        mt_put_u64(p, o, "size_bytes", s->segments[list[i]].total_size);
+    }
+}
+
+static enum mt_status json(const struct mt_report *r, const struct mt_comparison *c,
+                           struct mt_error *err)
+{
+    struct mt_put p = {0};
+    cJSON *root = mt_json_begin(r, "compare/1");
+    const struct mt_diff *d = c->diff;
+    mt_put_text(&p, root, "before_file", c->before_file);
+    mt_put_u64(&p, root, "before_bytes", d->before);
+    mt_put_u64(&p, root, "after_bytes", d->after);
+    mt_put_i64(&p, root, "delta_bytes", mt_diff_delta(d->before, d->after));
+    cJSON *list = mt_put_array(&p, root, "stacks");
+    size_t shown = shown_rows(r, d->rows.n);
+    int64_t rest = mt_diff_delta(d->before, d->after);
+    for (size_t i = 0; i < shown; i++) {
+        put_row(&p, list, c, &d->rows.v[i]);
+        rest -= mt_diff_delta(d->rows.v[i].before, d->rows.v[i].after);
+    }
+    mt_put_i64(&p, root, "others_bytes", rest);
+    mt_put_u64(&p, root, "others", d->rows.n - shown);
+    if (c->segments) {
+        put_segments(&p, root, "only_before", c->before, c->segments->only_before.v,
+                     c->segments->only_before.n);
+        put_segments(&p, root, "only_after", c->after, c->segments->only_after.v,
+                     c->segments->only_after.n);
+    }
+    return mt_put_end(&p, r, root, false, err);
+}
+
+enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *c,
+                                 struct mt_error *err)
+{
+    if (r->json) {
+        return json(r, c, err);
+    }
+    if (r->separator) {
+        return c->segments ? segment_table(r, c, err) : table(r, c, err);
+    }
+    head(r, c);
+    MT_TRY(r->stack_lines == 1 ? table(r, c, err) : stacks(r, c, err));
+    return c->segments ? segment_table(r, c, err) : MT_OK;
+}
