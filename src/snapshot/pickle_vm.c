@@ -15,6 +15,7 @@
 #include <memtool/bytes.h>
 #include <memtool/units.h>
 
+#include "pickle_events.h"
 #include "readers.h"
 
 #define OP(code, name, operand, protocol) OP_##name = code,
@@ -513,6 +514,7 @@ static void hot_ops(struct pickle *k)
     const uint8_t *last = k->in->end - MT_INPUT_PAD;
     mt_word *sp = m->stack.v + m->stack.n;
     const mt_word *top = m->stack.v + m->stack.cap;
+    const uint8_t *behind;
     uint32_t id;
     while (p <= last && sp < top) {
         switch (p[0]) {
@@ -561,8 +563,17 @@ static void hot_ops(struct pickle *k)
             p += 2 + p[1];
             break;
         case OP_EMPTY_DICT:
+            if (k->in->end - p >= MT_EVENT_MIN_BYTES &&
+                (behind = mt_pickle_event(m, p, k->in->end, sp)) != NULL) {
+                sp++;
+                p = behind;
+                break;
+            }
+            *sp++ = mt_word_make(MT_TAG_FRESH_DICT, 0);
+            p += 1;
+            break;
         case OP_EMPTY_LIST:
-            *sp++ = mt_word_make(p[0] == OP_EMPTY_DICT ? MT_TAG_FRESH_DICT : MT_TAG_FRESH_LIST, 0);
+            *sp++ = mt_word_make(MT_TAG_FRESH_LIST, 0);
             p += 1;
             break;
         case OP_MEMOIZE:

@@ -110,6 +110,9 @@ static bool intern_keys(struct mt_schema *s, struct mt_builder *b)
             return false;
         }
         k->key[KEYS[i].record] = KEYS[i].key;
+        if (KEYS[i].record == MT_RECORD_EVENT) {
+            s->event_keys[KEYS[i].key] = mt_word_make(MT_TAG_STR, id);
+        }
     }
     for (size_t i = 0; i < MT_COUNT(MARKS); i++) {
         struct mt_known *k = known_entry(s, b, MARKS[i].key, &id);
