@@ -24,7 +24,8 @@ endif
 # ---- dependencies -------------------------------------------------------------------------------
 
 DEPS := libcjson zlib cairo
-ifeq ($(filter clean help,$(MAKECMDGOALS)),)
+# these build the live allocator or nothing: they do without
+ifneq ($(filter-out clean help libmemtool_alloc check-gpu,$(or $(MAKECMDGOALS),all)),)
 MISSING := $(foreach p,$(DEPS),$(shell $(PKG_CONFIG) --exists $(p) || echo $(p)))
 ifneq ($(strip $(MISSING)),)
 $(error pkg-config does not find: $(MISSING). Run scripts/install-deps)

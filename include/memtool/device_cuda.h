@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Real devices: struct mt_device_ops over the CUDA driver, which is loaded at run time. A device
+ * works in the driver's primary context, the one that the CUDA runtime and PyTorch use, and leaves
+ * the calling thread's current context as it found it. While a stream is being captured into a
+ * graph its calls run in the thread's relaxed capture mode: memory may be taken, the capture stays
+ * whole.
+ */
+#ifndef MEMTOOL_DEVICE_CUDA_H
+#define MEMTOOL_DEVICE_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <memtool/device.h>
+#include <memtool/error.h>
+
+/* The driver, loaded and initialised. */
+struct mt_cuda;
+
+/* `path`: the driver's library for dlopen, NULL for libcuda.so.1. Errors: MT_DEVICE (no driver, one
+ * too old, no device), MT_NOMEM. Caller frees with mt_cuda_close; the library itself stays loaded.
+ */
+enum mt_status mt_cuda_open(const char *path, struct mt_cuda **out, struct mt_error *err)
+    MT_NODISCARD;
+void mt_cuda_close(struct mt_cuda *c);
+
+/* Devices that this process sees (CUDA_VISIBLE_DEVICES). */
+int mt_cuda_device_count(const struct mt_cuda *c);
+
+/* Whether `stream` is being captured into a graph, and the capture's id (unique in the process)
+ * through *id. False for the default stream, which cannot be captured, and with a driver that
+ * cannot tell. Thread-safe. */
+bool mt_cuda_capturing(const struct mt_cuda *c, uint64_t stream, uint64_t *id);
+
+struct mt_device_cuda;
+
+/* Device `ordinal`, from 0. `c` must outlive it. Errors: MT_USAGE (no such ordinal), MT_DEVICE,
+ * MT_NOMEM. Caller frees with mt_device_cuda_free. */
+enum mt_status mt_device_cuda_new(struct mt_cuda *c, int ordinal, struct mt_device_cuda **out,
+                                  struct mt_error *err) MT_NODISCARD;
+
+/* Destroys the cached events and lets go of the context. Accepts NULL. */
+void mt_device_cuda_free(struct mt_device_cuda *d);
+
+struct mt_device mt_device_cuda_device(struct mt_device_cuda *d);
+
+#endif
