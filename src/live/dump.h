@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a snapshot of a living process. What is to be written is first copied under the lock (the
+ * short part), then put into words and into the file without it. A file appears under its name only
+ * when it is whole: it is written beside it and renamed.
+ */
+#ifndef LIVE_DUMP_H
+#define LIVE_DUMP_H
+
+#include <memtool/allocator.h>
+#include <memtool/error.h>
+
+#include "recorder.h"
+
+struct mt_dump;
+
+/* An empty copy. NULL when out of memory. Caller frees with mt_dump_free, which accepts NULL. */
+struct mt_dump *mt_dump_new(void) MT_NODISCARD;
+void mt_dump_free(struct mt_dump *d);
+
+/* With the lock: copies a device's segments and blocks. Devices come in ascending order. Errors:
+ * MT_NOMEM. */
+enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt_alloc *a,
+                                  struct mt_error *err) MT_NODISCARD;
+
+/* With the lock: copies events, stacks, streams and marks. `n_devices` rings are written. Errors:
+ * MT_NOMEM. */
+enum mt_status mt_dump_add_recorder(struct mt_dump *d, const struct mt_recorder *r, int n_devices,
+                                    struct mt_error *err) MT_NODISCARD;
+
+/* The settings in force and the text that they were read from; borrowed until the dump is freed. */
+void mt_dump_set_settings(struct mt_dump *d, const struct mt_alloc_settings *s, const char *conf);
+
+/* Without the lock: writes the file, replacing an older one of that name. Errors: MT_OUTPUT,
+ * MT_NOMEM.
+ */
+enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_error *err)
+    MT_NODISCARD;
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that writes snapshots when a signal asks for one, and every so many seconds. Waking it
+ * is all that a signal handler does.
+ */
+#ifndef LIVE_DUMPER_H
+#define LIVE_DUMPER_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "live.h"
+
+struct mt_dumper {
+    sem_t wake;
+    struct mt_live *live;
+    uint32_t every_s; /* 0: only when woken */
+    void (*on_failure)(const char *text);
+};
+
+/* Starts the thread, which runs to the end of the process; *d must live as long. `on_failure` may
+ * be NULL. Errors: MT_NOMEM. */
+enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_live *live, uint32_t every_s,
+                               void (*on_failure)(const char *text), struct mt_error *err)
+    MT_NODISCARD;
+
+/* Asks for a snapshot. Async-signal-safe. */
+void mt_dumper_wake(struct mt_dumper *d);
+
+#endif

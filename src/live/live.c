@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One request, from its stack to its events: the stack is caught before the lock is taken, because
+ * walking Python's frames may run Python; under the lock the stack becomes a number, the core does
+ * its work, and its observer appends the events. A stack seen for the first time costs one more
+ * round: the lock is let go while it is put into words.
+ */
+#include "live.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <memtool/compiler.h>
+#include <memtool/mem.h>
+#include <memtool/str.h>
+
+#include "dump.h"
+
+/* ---- events ---- */
+
+static const enum mt_record_action actions[] = {
+    [MT_ALLOC_EVENT_ALLOC] = MT_RECORD_ALLOC,
+    [MT_ALLOC_EVENT_FREE_REQUESTED] = MT_RECORD_FREE_REQUESTED,
+    [MT_ALLOC_EVENT_FREE_COMPLETED] = MT_RECORD_FREE_COMPLETED,
+    [MT_ALLOC_EVENT_SEGMENT_ALLOC] = MT_RECORD_SEGMENT_ALLOC,
+    [MT_ALLOC_EVENT_SEGMENT_FREE] = MT_RECORD_SEGMENT_FREE,
+    [MT_ALLOC_EVENT_SEGMENT_MAP] = MT_RECORD_SEGMENT_MAP,
+    [MT_ALLOC_EVENT_SEGMENT_UNMAP] = MT_RECORD_SEGMENT_UNMAP,
+    [MT_ALLOC_EVENT_OOM] = MT_RECORD_OOM,
+};
+
+static void on_event(void *ctx, const struct mt_alloc_event *e)
+{
+    const struct mt_live_device *d = ctx;
+    struct mt_recorder *r = d->live->recorder;
+    if (mt_recorder_on(r)) {
+        mt_recorder_event(r, d->ordinal, actions[e->kind], e->addr, e->size, e->stream, e->stack);
+    }
+}
+
+/* With the lock, which is let go for a while when the stack is new. */
+static uint32_t stack_id(struct mt_live *live, const struct mt_raw_stack *raw)
+{
+    if (raw->n == 0) {
+        return 0;
+    }
+    uint32_t id = mt_recorder_find_stack(live->recorder, raw);
+    if (MT_LIKELY(id != 0)) {
+        return id;
+    }
+    pthread_mutex_unlock(&live->lock);
+    struct mt_stack_text *text = mt_recorder_describe(live->recorder, raw);
+    pthread_mutex_lock(&live->lock);
+    if (text) {
+        id = mt_recorder_add_stack(live->recorder, raw, text);
+        mt_stack_text_free(text);
+    }
+    return id;
+}
+
+/* With the lock: what precedes every request and free while recording. */
+static uint32_t begin_recorded(struct mt_live *live, const struct mt_raw_stack *raw)
+{
+    if (!mt_recorder_on(live->recorder)) {
+        return 0;
+    }
+    uint32_t id = stack_id(live, raw);
+    mt_recorder_tick(live->recorder);
+    return id;
+}
+
+/* ---- life ---- */
+
+enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out,
+                           struct mt_error *err)
+{
+    struct mt_live *live = mt_mem_zalloc(1, sizeof *live);
+    if (!live) {
+        return mt_fail_nomem(err);
+    }
+    pthread_mutex_init(&live->lock, NULL);
+    pthread_mutex_init(&live->dump_lock, NULL);
+    snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
+    snprintf(live->rank, sizeof live->rank, "%s", o->rank ? o->rank : "0");
+    struct mt_conf conf;
+    mt_conf_parse(mt_str_from(live->conf), 211, &conf);
+    live->settings = conf.settings;
+    enum mt_status status = MT_OK;
+    if (!conf.valid) {
+        status = mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s", conf.error);
+    }
+    if (status == MT_OK) {
+        status = mt_recorder_new(&live->recorder, err);
+    }
+    if (status == MT_OK) {
+        status = mt_cuda_open(o->library, &live->cuda, err);
+    }
+    if (status != MT_OK) {
+        mt_live_free(live);
+        return status;
+    }
+    int n = mt_cuda_device_count(live->cuda);
+    live->n_devices = n < MT_RECORD_DEVICES_MAX ? n : MT_RECORD_DEVICES_MAX;
+    *out = live;
+    return MT_OK;
+}
+
+void mt_live_free(struct mt_live *live)
+{
+    if (!live) {
+        return;
+    }
+    for (int i = 0; i < live->n_devices; i++) {
+        mt_alloc_delete(live->devices[i].alloc);
+        mt_device_cuda_free(live->devices[i].cuda);
+    }
+    if (live->cuda) {
+        mt_cuda_close(live->cuda);
+    }
+    mt_recorder_free(live->recorder);
+    pthread_mutex_destroy(&live->dump_lock);
+    pthread_mutex_destroy(&live->lock);
+    mt_mem_free(live);
+}
+
+static enum mt_status make_ready(struct mt_live *live, struct mt_live_device *d, int ordinal,
+                                 struct mt_error *err)
+{
+    d->live = live;
+    d->ordinal = ordinal;
+    MT_TRY(mt_device_cuda_new(live->cuda, ordinal, &d->cuda, err));
+    struct mt_alloc_options o = {.settings = live->settings,
+                                 .device = mt_device_cuda_device(d->cuda),
+                                 .observer = {on_event, d},
+                                 .find_by_addr = true};
+    struct mt_device_caps caps;
+    o.device.ops->caps(o.device.ctx, &caps);
+    const struct mt_alloc_settings *s = &live->settings;
+    if (s->has_per_process_memory_fraction && s->per_process_memory_fraction < 1.0) {
+        o.has_allowed = true;
+        o.allowed = (uint64_t)(s->per_process_memory_fraction * (double)caps.total);
+    }
+    enum mt_status status = mt_alloc_new(&o, &d->alloc, err);
+    if (status != MT_OK) {
+        mt_device_cuda_free(d->cuda);
+        d->cuda = NULL;
+    }
+    return status;
+}
+
+enum mt_status mt_live_device(struct mt_live *live, int ordinal, struct mt_live_device **out,
+                              struct mt_error *err)
+{
+    if (live->forked) {
+        return mt_fail(err, MT_DEVICE, MT_NO_OFFSET,
+                       "a forked process cannot use the CUDA of its parent; start it with spawn");
+    }
+    if (ordinal < 0 || ordinal >= live->n_devices) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "there is no CUDA device %d, only %d device(s)",
+                       ordinal, live->n_devices);
+    }
+    *out = &live->devices[ordinal];
+    return (*out)->alloc ? MT_OK : make_ready(live, *out, ordinal, err);
+}
+
+/* ---- requests ---- */
+
+static enum mt_status allocate_locked(struct mt_live *live, const struct mt_alloc_request *r,
+                                      int device, uint64_t *addr, struct mt_live_device **d,
+                                      struct mt_error *err)
+{
+    *d = NULL;
+    MT_TRY(mt_live_device(live, device, d, err));
+    if (MT_UNLIKELY(r->stream != 0 || live->n_scopes > 0)) {
+        MT_TRY(mt_live_scopes_update(live, *d, r->stream, err));
+    }
+    return mt_alloc_allocate((*d)->alloc, r, addr, NULL, err);
+}
+
+/* The snapshot of an out of memory, and a sentence that says where it is. */
+static void dump_refusal(struct mt_live *live, struct mt_live_refusal *refusal)
+{
+    struct mt_error err;
+    char path[MT_RECORD_PATH_MAX];
+    size_t n = strlen(refusal->text);
+    char *at = refusal->text + n;
+    size_t left = sizeof refusal->text - n;
+    if (mt_live_dump(live, NULL, path, sizeof path, &err) == MT_OK) {
+        snprintf(at, left, " The snapshot is in %s: memtool triage %s", path, path);
+    } else {
+        snprintf(at, left, " No snapshot: %s.", err.text);
+    }
+}
+
+uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint64_t stream,
+                          struct mt_live_refusal *refusal)
+{
+    struct mt_raw_stack raw;
+    struct mt_live_device *d;
+    struct mt_error err;
+    uint64_t addr = 0;
+    if (size == 0) {
+        refusal->text[0] = '\0';
+        return 0;
+    }
+    mt_recorder_capture(live->recorder, &raw);
+    pthread_mutex_lock(&live->lock);
+    struct mt_alloc_request r = {.size = size, .stream = stream};
+    r.stack = begin_recorded(live, &raw);
+    enum mt_status status = allocate_locked(live, &r, device, &addr, &d, &err);
+    if (MT_LIKELY(status == MT_OK)) {
+        pthread_mutex_unlock(&live->lock);
+        return addr;
+    }
+    refusal->out_of_memory = status == MT_DEVICE_OOM;
+    bool dump =
+        refusal->out_of_memory && mt_recorder_on(live->recorder) && live->recorder->settings.on_oom;
+    if (refusal->out_of_memory && size < (uint64_t)1 << 60) {
+        mt_oom_text(d->alloc, device, refusal->text, sizeof refusal->text);
+    } else if (refusal->out_of_memory) {
+        snprintf(refusal->text, sizeof refusal->text,
+                 "CUDA out of memory. Tried to allocate more than 1EB memory.");
+    } else {
+        snprintf(refusal->text, sizeof refusal->text, "memtool: %s", err.text);
+    }
+    pthread_mutex_unlock(&live->lock);
+    if (dump) {
+        dump_refusal(live, refusal);
+    }
+    return 0;
+}
+
+/* The block at an address and its device; 0 when there is none. */
+static mt_alloc_block find_block(struct mt_live *live, uint64_t addr, int hint,
+                                 struct mt_live_device **d)
+{
+    mt_alloc_block block = {0};
+    if (hint >= 0 && hint < live->n_devices && live->devices[hint].alloc) {
+        *d = &live->devices[hint];
+        block = mt_alloc_find((*d)->alloc, addr);
+    }
+    for (int i = 0; block.i == 0 && i < live->n_devices; i++) {
+        if (i != hint && live->devices[i].alloc) {
+            *d = &live->devices[i];
+            block = mt_alloc_find((*d)->alloc, addr);
+        }
+    }
+    return block;
+}
+
+static enum mt_status unknown_address(uint64_t addr, struct mt_error *err)
+{
+    return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                   "%#llx is not the start of a block of memtool's", (unsigned long long)addr);
+}
+
+enum mt_status mt_live_release(struct mt_live *live, uint64_t addr, int device,
+                               struct mt_error *err)
+{
+    struct mt_raw_stack raw;
+    struct mt_live_device *d;
+    mt_raw_stack_reset(&raw);
+    if (mt_recorder_frees_have_stacks(live->recorder)) {
+        mt_recorder_capture(live->recorder, &raw);
+    }
+    pthread_mutex_lock(&live->lock);
+    enum mt_status status = MT_OK;
+    if (MT_LIKELY(!live->forked)) {
+        uint32_t stack = begin_recorded(live, &raw);
+        mt_alloc_block block = find_block(live, addr, device, &d);
+        status = block.i ? mt_alloc_free(d->alloc, block, stack, err) : unknown_address(addr, err);
+    }
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+enum mt_status mt_live_record_stream(struct mt_live *live, uint64_t addr, uint64_t stream,
+                                     struct mt_error *err)
+{
+    struct mt_live_device *d;
+    pthread_mutex_lock(&live->lock);
+    mt_alloc_block block = find_block(live, addr, -1, &d);
+    enum mt_status status =
+        block.i ? mt_alloc_record_stream(d->alloc, block, stream, err) : unknown_address(addr, err);
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+/* ---- the rest of the ways in ---- */
+
+static enum mt_status set_fraction(struct mt_live *live, double fraction, int device,
+                                   struct mt_error *err)
+{
+    struct mt_live_device *d;
+    if (!(fraction >= 0.0 && fraction <= 1.0)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "the memory fraction is %g, allowed is 0 to 1",
+                       fraction);
+    }
+    MT_TRY(mt_live_device(live, device, &d, err));
+    struct mt_device cuda = mt_device_cuda_device(d->cuda);
+    struct mt_device_caps caps;
+    cuda.ops->caps(cuda.ctx, &caps);
+    mt_alloc_set_allowed(d->alloc, true, (uint64_t)(fraction * (double)caps.total));
+    return MT_OK;
+}
+
+enum mt_status mt_live_set_fraction(struct mt_live *live, double fraction, int device,
+                                    struct mt_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    enum mt_status status = set_fraction(live, fraction, device, err);
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+enum mt_status mt_live_empty_cache(struct mt_live *live, struct mt_error *err)
+{
+    struct mt_raw_stack raw;
+    enum mt_status status = MT_OK;
+    mt_recorder_capture(live->recorder, &raw);
+    pthread_mutex_lock(&live->lock);
+    (void)begin_recorded(live, &raw);
+    for (int i = 0; status == MT_OK && !live->forked && i < live->n_devices; i++) {
+        if (live->devices[i].alloc) {
+            status = mt_alloc_empty_cache(live->devices[i].alloc, err);
+        }
+    }
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+enum mt_status mt_live_stats(struct mt_live *live, int device, struct mt_alloc_stats *out,
+                             struct mt_error *err)
+{
+    if (device < 0 || device >= live->n_devices) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "there is no CUDA device %d, only %d device(s)",
+                       device, live->n_devices);
+    }
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&live->lock);
+    if (live->devices[device].alloc) {
+        *out = *mt_alloc_stats(live->devices[device].alloc);
+    }
+    pthread_mutex_unlock(&live->lock);
+    return MT_OK;
+}
+
+enum mt_status mt_live_check(struct mt_live *live, struct mt_error *err)
+{
+    enum mt_status status = MT_OK;
+    pthread_mutex_lock(&live->lock);
+    for (int i = 0; status == MT_OK && i < live->n_devices; i++) {
+        if (live->devices[i].alloc) {
+            status = mt_alloc_check(live->devices[i].alloc, err);
+        }
+    }
+    pthread_mutex_unlock(&live->lock);
+    return status;
+}
+
+/* ---- recording ---- */
+
+void mt_live_record(struct mt_live *live, const struct mt_record_settings *s)
+{
+    pthread_mutex_lock(&live->lock);
+    mt_recorder_set(live->recorder, s);
+    pthread_mutex_unlock(&live->lock);
+}
+
+void mt_live_mark(struct mt_live *live, int device, const char *name, bool end)
+{
+    pthread_mutex_lock(&live->lock);
+    if (mt_recorder_on(live->recorder)) {
+        mt_recorder_tick(live->recorder);
+        mt_recorder_mark(live->recorder, device, name, end);
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* With the lock: everything that goes into the file; then, as PyTorch does, an event that only the
+ * next snapshot will show. */
+static enum mt_status copy_state(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
+{
+    mt_dump_set_settings(dump, &live->settings, live->conf);
+    MT_TRY(mt_dump_add_recorder(dump, live->recorder, live->n_devices, err));
+    mt_recorder_tick(live->recorder);
+    for (int i = 0; i < live->n_devices; i++) {
+        const struct mt_alloc *a = live->devices[i].alloc;
+        if (!a) {
+            continue;
+        }
+        MT_TRY(mt_dump_add_device(dump, i, a, err));
+        if (mt_recorder_on(live->recorder)) {
+            int64_t active = mt_alloc_stats(a)->stat[MT_STAT_ACTIVE_BYTES][MT_SLOT_ALL].current;
+            mt_recorder_event(live->recorder, i, MT_RECORD_SNAPSHOT, 0, (uint64_t)active, 0, 0);
+        }
+    }
+    return MT_OK;
+}
+
+static enum mt_status dump_named(struct mt_live *live, const char *path, struct mt_error *err)
+{
+    struct mt_dump *dump = mt_dump_new();
+    if (!dump) {
+        return mt_fail_nomem(err);
+    }
+    pthread_mutex_lock(&live->dump_lock);
+    pthread_mutex_lock(&live->lock);
+    enum mt_status status = copy_state(live, dump, err);
+    pthread_mutex_unlock(&live->lock);
+    if (status == MT_OK) {
+        status = mt_dump_write(dump, path, err);
+    }
+    pthread_mutex_unlock(&live->dump_lock);
+    mt_dump_free(dump);
+    return status;
+}
+
+enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,
+                            struct mt_error *err)
+{
+    char own_pattern[MT_RECORD_PATH_MAX], name[MT_RECORD_PATH_MAX];
+    if (!pattern) {
+        pthread_mutex_lock(&live->lock);
+        memcpy(own_pattern, live->recorder->settings.path, sizeof own_pattern);
+        pthread_mutex_unlock(&live->lock);
+        pattern = own_pattern;
+    }
+    if (!mt_record_path(pattern, (long)getpid(), live->rank, name, sizeof name)) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
+                       pattern);
+    }
+    if (path) {
+        snprintf(path, size, "%s", name);
+    }
+    return dump_named(live, name, err);
+}

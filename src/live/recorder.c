@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rings of events. The hot way is: a probe for the stack, one 32-byte store for an event. Rings are
+ * taken from the system whole and cleared, which costs address space only until events arrive.
+ */
+#include "recorder.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <memtool/mem.h>
+
+#include "c_stack.h"
+
+/* bits of mt_recorder.how; the number of frames stands above them */
+enum { HOW_ON = 1, HOW_PYTHON = 2, HOW_C = 4, HOW_FREES = 8, HOW_FRAMES_SHIFT = 8 };
+
+static uint32_t choose_how(const struct mt_recorder *r)
+{
+    enum mt_record_stacks stacks = r->settings.stacks;
+    uint32_t how = HOW_ON | r->settings.max_frames << HOW_FRAMES_SHIFT;
+    if (stacks == MT_RECORD_STACKS_AUTO) {
+        stacks = r->python.found ? MT_RECORD_STACKS_PYTHON : MT_RECORD_STACKS_C;
+    }
+    if (r->python.found && (stacks == MT_RECORD_STACKS_PYTHON || stacks == MT_RECORD_STACKS_ALL)) {
+        how |= HOW_PYTHON;
+    }
+    if (stacks == MT_RECORD_STACKS_C || stacks == MT_RECORD_STACKS_ALL) {
+        how |= HOW_C;
+    }
+    how |= r->settings.free_stacks ? HOW_FREES : 0;
+    return how;
+}
+
+enum mt_status mt_recorder_new(struct mt_recorder **out, struct mt_error *err)
+{
+    struct mt_recorder *r = mt_mem_zalloc(1, sizeof *r);
+    if (!r) {
+        return mt_fail_nomem(err);
+    }
+    mt_record_settings_default(&r->settings);
+    if (!mt_stack_table_init(&r->stacks) || !mt_vec_push(&r->streams, 0)) {
+        mt_recorder_free(r);
+        return mt_fail_nomem(err);
+    }
+    mt_python_find(&r->python);
+    *out = r;
+    return MT_OK;
+}
+
+void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
+{
+    if (!s) {
+        atomic_store_explicit(&r->how, 0, memory_order_relaxed);
+        return;
+    }
+    if (s->max_entries != r->settings.max_entries) {
+        for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+            mt_mem_free(r->rings[i].v);
+            r->rings[i] = (struct mt_record_ring){0};
+        }
+    }
+    r->settings = *s;
+    uint32_t how = choose_how(r);
+    if (how & HOW_C) {
+        mt_c_stack_prepare();
+    }
+    mt_recorder_tick(r);
+    atomic_store_explicit(&r->how, how, memory_order_relaxed);
+}
+
+void mt_recorder_free(struct mt_recorder *r)
+{
+    if (!r) {
+        return;
+    }
+    for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+        mt_mem_free(r->rings[i].v);
+    }
+    mt_mem_free(r->marks);
+    mt_vec_release(&r->streams);
+    mt_stack_table_release(&r->stacks);
+    mt_mem_free(r);
+}
+
+/* ---- stacks ---- */
+
+bool mt_recorder_frees_have_stacks(const struct mt_recorder *r)
+{
+    return (atomic_load_explicit(&r->how, memory_order_relaxed) & HOW_FREES) != 0;
+}
+
+void mt_recorder_capture(const struct mt_recorder *r, struct mt_raw_stack *out)
+{
+    uint32_t how = atomic_load_explicit(&r->how, memory_order_relaxed);
+    uint32_t max = how >> HOW_FRAMES_SHIFT;
+    mt_raw_stack_reset(out);
+    if (how & HOW_C) {
+        mt_c_stack_capture(out, max);
+    }
+    if (how & HOW_PYTHON) {
+        /* both kinds: Python's have room of their own behind C's */
+        uint32_t room = MT_RAW_FRAMES_MAX - out->n;
+        mt_python_capture(&r->python, out, out->n + (max < room ? max : room));
+    }
+}
+
+static bool is_interpreter(struct mt_str name)
+{
+    return mt_str_starts(name, MT_STR("_PyEval_EvalFrame")) ||
+           mt_str_starts(name, MT_STR("PyEval_EvalFrame"));
+}
+
+static bool add_text(struct mt_stack_text *t, const struct mt_frame_text *text)
+{
+    struct mt_frame_text *f = &t->frames[t->n];
+    *f = (struct mt_frame_text){.name = mt_arena_copy(&t->arena, text->name.p, text->name.n),
+                                .filename =
+                                    mt_arena_copy(&t->arena, text->filename.p, text->filename.n),
+                                .line = text->line};
+    if (!f->name.p || !f->filename.p) {
+        return false;
+    }
+    t->n++;
+    return true;
+}
+
+static void add_python(const struct mt_recorder *r, const struct mt_raw_stack *raw, uint32_t from,
+                       struct mt_stack_text *t)
+{
+    for (uint32_t i = from; i < raw->n; i++) {
+        mt_python_resolve(&r->python, &raw->frames[i], &t->frames[t->n++]);
+    }
+}
+
+/* C frames come first in a capture, Python frames behind them. Python's are put where the
+ * interpreter's loop first stands among C's, which is where they ran; further frames of the loop
+ * say nothing and are left out. */
+struct mt_stack_text *mt_recorder_describe(const struct mt_recorder *r,
+                                           const struct mt_raw_stack *raw)
+{
+    struct mt_stack_text *t = mt_mem_zalloc(1, sizeof *t);
+    uint32_t n_c = 0;
+    bool python_done = false, ours = true;
+    while (n_c < raw->n && raw->frames[n_c].at == MT_RAW_C_FRAME) {
+        n_c++;
+    }
+    for (uint32_t i = 0; t && i < n_c; i++) {
+        struct mt_c_frame_scratch scratch;
+        struct mt_frame_text text;
+        ours = ours && mt_c_stack_is_own(&raw->frames[i]);
+        if (ours && i + 1 < n_c) {
+            continue;
+        }
+        mt_c_stack_resolve(&raw->frames[i], &scratch, &text);
+        bool loop = is_interpreter(text.name);
+        if (loop && !python_done) {
+            add_python(r, raw, n_c, t);
+            python_done = true;
+        }
+        if (!loop && !add_text(t, &text)) {
+            mt_stack_text_free(t);
+            return NULL;
+        }
+    }
+    if (t && !python_done) {
+        add_python(r, raw, n_c, t);
+    }
+    return t;
+}
+
+void mt_stack_text_free(struct mt_stack_text *t)
+{
+    if (t) {
+        mt_arena_release(&t->arena);
+        mt_mem_free(t);
+    }
+}
+
+uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack *raw,
+                               const struct mt_stack_text *text)
+{
+    size_t before = r->stacks.stacks.n;
+    uint32_t id = mt_stack_table_add(&r->stacks, raw, text->frames, text->n);
+    if (r->stacks.stacks.n > before) {
+        for (uint32_t i = 0; i < raw->n; i++) {
+            if (raw->frames[i].at != MT_RAW_C_FRAME) {
+                r->python.incref((void *)raw->frames[i].code); /* for good: see python_stack.c */
+            }
+        }
+    }
+    return id;
+}
+
+/* ---- events ---- */
+
+void mt_recorder_tick(struct mt_recorder *r)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    r->now_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static bool stream_index(struct mt_recorder *r, uint64_t stream, uint16_t *index)
+{
+    if (stream != r->last_stream) {
+        size_t i = 0;
+        while (i < r->streams.n && r->streams.v[i] != stream) {
+            i++;
+        }
+        if (i > UINT16_MAX || (i == r->streams.n && !mt_vec_push(&r->streams, stream))) {
+            return false;
+        }
+        r->last_stream = stream;
+        r->last_stream_index = (uint16_t)i;
+    }
+    *index = r->last_stream_index;
+    return true;
+}
+
+static bool ring_ready(struct mt_recorder *r, struct mt_record_ring *ring)
+{
+    if (!ring->v && r->settings.max_entries > 0) {
+        ring->v = mt_mem_zalloc(r->settings.max_entries, sizeof *ring->v);
+        ring->cap = ring->v ? r->settings.max_entries : 0;
+    }
+    return ring->v != NULL;
+}
+
+void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
+                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack)
+{
+    uint16_t index;
+    if (device < 0 || device >= MT_RECORD_DEVICES_MAX || !stream_index(r, stream, &index)) {
+        return;
+    }
+    struct mt_record_ring *ring = &r->rings[device];
+    if (ring_ready(r, ring)) {
+        ring->v[ring->next] = (struct mt_record_event){
+            .addr = addr,
+            .size = size,
+            .time_us = r->now_us,
+            .stack = stack,
+            .stream = index,
+            .action = (uint8_t)action,
+        };
+        if (++ring->next == ring->cap) {
+            ring->next = 0;
+            ring->full = true;
+        }
+    }
+}
+
+void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end)
+{
+    if (!r->marks) {
+        r->marks = mt_mem_zalloc(MT_RECORD_MARKS_MAX, sizeof *r->marks);
+    }
+    if (!r->marks) {
+        return;
+    }
+    struct mt_record_mark *m = &r->marks[r->n_marks++ % MT_RECORD_MARKS_MAX];
+    size_t n = strlen(name);
+    n = n < sizeof m->name - 1 ? n : sizeof m->name - 1;
+    while (n > 0 && n < strlen(name) && ((unsigned char)name[n] & 0xc0) == 0x80) {
+        n--; /* not in the middle of a UTF-8 character */
+    }
+    *m = (struct mt_record_mark){.time_us = r->now_us, .device = device, .end = end};
+    memcpy(m->name, name, n);
+}
+
+void mt_recorder_clear(struct mt_recorder *r)
+{
+    for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+        r->rings[i].next = 0;
+        r->rings[i].full = false;
+    }
+    r->n_marks = 0;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The recorder: a ring of events for every device, the stacks behind them, and the marks that the
+ * program sets. Memory is bounded by the rings' length and by the number of different stacks. It
+ * knows no allocator; whoever sees events tells them. The caller brings the lock, except where
+ * said.
+ */
+#ifndef LIVE_RECORDER_H
+#define LIVE_RECORDER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <memtool/error.h>
+
+#include "python_stack.h"
+#include "record_settings.h"
+#include "stack_table.h"
+
+enum mt_record_action {
+    MT_RECORD_ALLOC,
+    MT_RECORD_FREE_REQUESTED,
+    MT_RECORD_FREE_COMPLETED,
+    MT_RECORD_SEGMENT_ALLOC,
+    MT_RECORD_SEGMENT_FREE,
+    MT_RECORD_SEGMENT_MAP,
+    MT_RECORD_SEGMENT_UNMAP,
+    MT_RECORD_OOM,
+    MT_RECORD_SNAPSHOT,
+    MT_RECORD_ACTION_COUNT
+};
+
+/* One entry of a ring; two to a cache line. */
+struct mt_record_event {
+    uint64_t addr; /* OOM: bytes that the device had free */
+    uint64_t size;
+    int64_t time_us; /* since the Unix epoch */
+    uint32_t stack;  /* 0: none */
+    uint16_t stream; /* index into the recorder's streams */
+    uint8_t action;  /* enum mt_record_action */
+    uint8_t unused;
+};
+_Static_assert(sizeof(struct mt_record_event) == 32, "an event is 32 bytes");
+
+/* The last events; once it is full the oldest stands at `next`. */
+struct mt_record_ring {
+    struct mt_record_event *v;
+    uint64_t cap;
+    uint64_t next; /* index of the event to come */
+    bool full;
+};
+
+struct mt_record_mark { /* an annotation */
+    int64_t time_us;
+    int32_t device;
+    bool end; /* "END", else "START" */
+    char name[51];
+};
+_Static_assert(sizeof(struct mt_record_mark) == 64, "a mark is 64 bytes");
+
+enum { MT_RECORD_DEVICES_MAX = 64, MT_RECORD_MARKS_MAX = 65536 };
+
+struct mt_recorder {
+    struct mt_record_settings settings;
+    _Atomic uint32_t how;    /* what captures do, read without the lock; 0: recording is off */
+    struct mt_python python; /* found once, then constant */
+    struct mt_stack_table stacks;
+    struct mt_record_ring rings[MT_RECORD_DEVICES_MAX];
+    MT_VEC(uint64_t) streams; /* handles by index; 0 is the default stream */
+    uint64_t last_stream;     /* the one asked for last, and its index */
+    uint16_t last_stream_index;
+    struct mt_record_mark *marks; /* a ring too */
+    uint64_t n_marks;
+    int64_t now_us; /* the time of events that come now; set by mt_recorder_tick */
+};
+
+/* Not yet recording. Errors: MT_NOMEM. Caller frees with mt_recorder_free. */
+enum mt_status mt_recorder_new(struct mt_recorder **out, struct mt_error *err) MT_NODISCARD;
+void mt_recorder_free(struct mt_recorder *r); /* accepts NULL */
+
+/* Begins to record, or goes on under other settings; NULL stops. What was recorded stays, except
+ * that rings of another length begin empty. */
+void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s);
+
+static inline bool mt_recorder_on(const struct mt_recorder *r)
+{
+    return atomic_load_explicit(&r->how, memory_order_relaxed) != 0;
+}
+
+/* Whether a free is to have a stack of its own. */
+bool mt_recorder_frees_have_stacks(const struct mt_recorder *r);
+
+/* Catches the calling thread's stack; an empty one when recording is off. Takes no lock and needs
+ * none. */
+void mt_recorder_capture(const struct mt_recorder *r, struct mt_raw_stack *out);
+
+/* The id of a captured stack, or 0 when it is new and must go through mt_recorder_add_stack. */
+static inline uint32_t mt_recorder_find_stack(const struct mt_recorder *r,
+                                              const struct mt_raw_stack *raw)
+{
+    return raw->n ? mt_stack_table_find(&r->stacks, raw) : 0;
+}
+
+/* What a new stack reads like; big, so the caller takes it from the heap. */
+struct mt_stack_text {
+    size_t n;
+    struct mt_frame_text frames[MT_RAW_FRAMES_MAX];
+    struct mt_arena arena; /* texts of C frames */
+};
+
+/* Puts a stack into words, in the thread that caught it, WITHOUT the lock: Python may run. Free
+ * with mt_stack_text_free. NULL when out of memory. */
+struct mt_stack_text *mt_recorder_describe(const struct mt_recorder *r,
+                                           const struct mt_raw_stack *raw) MT_NODISCARD;
+void mt_stack_text_free(struct mt_stack_text *t);
+
+/* With the lock again, in the same thread: the new stack's id, 0 when out of memory. */
+uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack *raw,
+                               const struct mt_stack_text *text) MT_NODISCARD;
+
+/* Reads the clock for the events that follow. */
+void mt_recorder_tick(struct mt_recorder *r);
+
+/* Appends an event of `device`, overwriting the oldest when the ring is full. An event that finds
+ * no memory for a ring or a stream is lost without a word: recording never fails a program. */
+void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
+                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack);
+
+/* Begins or ends a range of the program by name (cut at 50 bytes). */
+void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end);
+
+/* Forgets events and marks; stacks and streams stay. */
+void mt_recorder_clear(struct mt_recorder *r);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The doors of libmemtool_alloc.so: memtool/alloc.h for C, the same functions for PyTorch's
+ * pluggable allocator. These interfaces carry no context, so this file holds the one allocator of
+ * the process, made at the first call; it is the only file of memtool with a global.
+ *
+ * Nothing is torn down when the process ends: PyTorch frees tensors until the very end, the driver
+ * takes its memory back by itself.
+ */
+#include <memtool/alloc.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <memtool/compiler.h>
+#include <memtool/str.h>
+
+#include "dumper.h"
+#include "live.h"
+
+#define DOOR __attribute__((visibility("default")))
+
+static struct {
+    pthread_once_t once;
+    struct mt_live *live; /* NULL: it could not be made, and `failure` says why */
+    char failure[MT_LIVE_TEXT_MAX];
+    struct mt_dumper dumper;
+} shim = {.once = PTHREAD_ONCE_INIT};
+
+static _Thread_local char last_error[MT_LIVE_TEXT_MAX];
+
+/* The library has no other way to be heard by a person. */
+static void say(const char *text)
+{
+    char line[MT_LIVE_TEXT_MAX + 16];
+    int n = snprintf(line, sizeof line, "memtool: %s\n", text);
+    if (n > 0) {
+        size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+        ssize_t written = write(STDERR_FILENO, line, length);
+        (void)written;
+    }
+}
+
+static void remember(const char *text)
+{
+    snprintf(last_error, sizeof last_error, "%s", text);
+}
+
+/* ---- the ends of a process ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&shim.live->dump_lock);
+    pthread_mutex_lock(&shim.live->lock);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&shim.live->lock);
+    pthread_mutex_unlock(&shim.live->dump_lock);
+}
+
+/* The child has the tables but no driver; its end is not the program's end. */
+static void after_fork_child(void)
+{
+    shim.live->forked = true;
+    mt_recorder_set(shim.live->recorder, NULL);
+    after_fork_parent();
+}
+
+static void at_exit(void)
+{
+    struct mt_error err;
+    struct mt_recorder *r = shim.live->recorder;
+    if (mt_recorder_on(r) && r->settings.at_exit &&
+        mt_live_dump(shim.live, NULL, NULL, 0, &err) != MT_OK) {
+        say(err.text);
+    }
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    (void)number;
+    mt_dumper_wake(&shim.dumper);
+    errno = saved;
+}
+
+/* ---- beginning ---- */
+
+static enum mt_status start_triggers(const struct mt_record_settings *s, struct mt_error *err)
+{
+    if (s->signal == 0 && s->every_s == 0) {
+        return MT_OK;
+    }
+    MT_TRY(mt_dumper_start(&shim.dumper, shim.live, s->every_s, say, err));
+    if (s->signal) {
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        if (sigaction(s->signal, &action, NULL) != 0) {
+            return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "signal %d cannot be caught", s->signal);
+        }
+    }
+    return MT_OK;
+}
+
+static void start_recording(const char *text)
+{
+    struct mt_record_settings s;
+    struct mt_error err;
+    mt_record_settings_default(&s);
+    if (mt_record_settings_parse(&s, mt_str_from(text), &err) != MT_OK) {
+        mt_error_prefix(&err, "MEMTOOL_RECORD is ignored");
+        say(err.text);
+        return;
+    }
+    mt_live_record(shim.live, &s);
+    if (start_triggers(&s, &err) != MT_OK) {
+        say(err.text);
+    }
+}
+
+static void begin(void)
+{
+    struct mt_error err;
+    const struct mt_live_options o = {.library = getenv("MEMTOOL_CUDA_LIBRARY"),
+                                      .conf = getenv("MEMTOOL_ALLOC_CONF"),
+                                      .rank = getenv("RANK")};
+    if (mt_live_new(&o, &shim.live, &err) != MT_OK) {
+        snprintf(shim.failure, sizeof shim.failure, "%s%s", err.text,
+                 err.code == MT_USAGE ? " (in MEMTOOL_ALLOC_CONF)" : "");
+        shim.live = NULL;
+        return;
+    }
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    atexit(at_exit);
+    const char *record = getenv("MEMTOOL_RECORD");
+    if (record) {
+        start_recording(record);
+    }
+}
+
+/* The allocator, or NULL with the reason remembered. */
+static struct mt_live *instance(void)
+{
+    pthread_once(&shim.once, begin);
+    if (MT_UNLIKELY(!shim.live)) {
+        remember(shim.failure);
+    }
+    return shim.live;
+}
+
+/* ---- refusing ---- */
+
+/*
+ * Throws a c10::Error with the remembered text, by c10's own function: PyTorch does not look at the
+ * pointer that it gets, so that NULL would crash far from here. Returns where there is no c10. The
+ * library is only looked at, not loaded; this file is compiled with -fexceptions, so that the throw
+ * can pass through it.
+ */
+static void throw_if_torch(void)
+{
+    void (*check_fail)(const char *function, const char *file, uint32_t line, const char *text);
+    void *c10 = dlopen("libc10.so", RTLD_NOW | RTLD_NOLOAD);
+    void *function = c10 ? dlsym(c10, "_ZN3c106detail14torchCheckFailEPKcS2_jS2_") : NULL;
+    if (function) {
+        memcpy(&check_fail, &function, sizeof function);
+        check_fail("memtool_malloc", "libmemtool_alloc.so", 0, last_error);
+    }
+}
+
+static void *allocate(ssize_t size, int device, void *stream)
+{
+    struct mt_live *live = instance();
+    struct mt_live_refusal refusal;
+    if (MT_UNLIKELY(!live || size <= 0)) {
+        if (size < 0) {
+            remember("a negative size was asked for");
+        }
+        return NULL;
+    }
+    uint64_t addr = mt_live_allocate(live, (uint64_t)size, device, (uintptr_t)stream, &refusal);
+    if (MT_UNLIKELY(addr == 0)) {
+        remember(refusal.text);
+    }
+    return (void *)(uintptr_t)addr;
+}
+
+/* What failed where nothing can be returned. */
+static void report(enum mt_status status, const struct mt_error *err)
+{
+    if (status != MT_OK) {
+        remember(err->text);
+    }
+}
+
+static void release(void *ptr, int device)
+{
+    struct mt_error err;
+    struct mt_live *live = ptr ? instance() : NULL;
+    if (live) {
+        report(mt_live_release(live, (uintptr_t)ptr, device, &err), &err);
+    }
+}
+
+/* ---- memory ---- */
+
+DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
+{
+    void *ptr = allocate(size, device, stream);
+    if (MT_UNLIKELY(!ptr && size != 0)) {
+        throw_if_torch();
+    }
+    return ptr;
+}
+
+DOOR void memtool_free(void *ptr, ssize_t size, int device, void *stream)
+{
+    (void)size;
+    (void)stream;
+    release(ptr, device);
+}
+
+DOOR void *memtool_pool_malloc(ssize_t size, int device, void *stream)
+{
+    return allocate(size, device, stream);
+}
+
+DOOR void memtool_pool_free(void *ptr, ssize_t size, int device, void *stream)
+{
+    (void)size;
+    (void)stream;
+    release(ptr, device);
+}
+
+DOOR void memtool_record_stream(void *ptr, void *stream)
+{
+    struct mt_error err;
+    struct mt_live *live = ptr ? instance() : NULL;
+    if (live) {
+        report(mt_live_record_stream(live, (uintptr_t)ptr, (uintptr_t)stream, &err), &err);
+    }
+}
+
+DOOR void memtool_set_memory_fraction(double fraction, int device)
+{
+    struct mt_error err;
+    struct mt_live *live = instance();
+    if (live) {
+        report(mt_live_set_fraction(live, fraction, device, &err), &err);
+    }
+}
+
+DOOR void memtool_empty_cache(void)
+{
+    struct mt_error err;
+    struct mt_live *live = instance();
+    if (live) {
+        report(mt_live_empty_cache(live, &err), &err);
+    }
+}
+
+DOOR const char *memtool_last_error(void)
+{
+    return last_error;
+}
+
+/* ---- recording ---- */
+
+DOOR int memtool_record(const char *settings)
+{
+    struct mt_record_settings s;
+    struct mt_error err;
+    struct mt_live *live = instance();
+    if (!live) {
+        return -1;
+    }
+    mt_record_settings_default(&s);
+    if (settings && mt_record_settings_parse(&s, mt_str_from(settings), &err) != MT_OK) {
+        remember(err.text);
+        return -1;
+    }
+    mt_live_record(live, settings ? &s : NULL);
+    return 0;
+}
+
+DOOR int memtool_dump(const char *path)
+{
+    struct mt_error err;
+    struct mt_live *live = instance();
+    if (!live) {
+        return -1;
+    }
+    enum mt_status status = mt_live_dump(live, path, NULL, 0, &err);
+    report(status, &err);
+    return status == MT_OK ? 0 : -1;
+}
+
+DOOR void memtool_annotate_begin(const char *name, int device)
+{
+    struct mt_live *live = name ? instance() : NULL;
+    if (live) {
+        mt_live_mark(live, device, name, false);
+    }
+}
+
+DOOR void memtool_annotate_end(const char *name, int device)
+{
+    struct mt_live *live = name ? instance() : NULL;
+    if (live) {
+        mt_live_mark(live, device, name, true);
+    }
+}
+
+/* ---- counters ---- */
+
+struct each {
+    int (*each)(void *ctx, const char *name, int64_t value);
+    void *ctx;
+};
+
+static bool call_each(void *ctx, const char *name, int64_t value)
+{
+    const struct each *e = ctx;
+    return e->each(e->ctx, name, value) != 0;
+}
+
+DOOR void memtool_each_stat(int device, int (*each)(void *ctx, const char *name, int64_t value),
+                            void *ctx)
+{
+    struct mt_alloc_stats stats;
+    struct mt_error err;
+    struct each e = {each, ctx};
+    struct mt_live *live = instance();
+    if (live && mt_live_stats(live, device, &stats, &err) == MT_OK) {
+        (void)mt_alloc_stats_each(&stats, call_each, &e);
+    }
+}
+
+struct wanted {
+    const char *name;
+    int64_t *value;
+    bool found;
+};
+
+static int take_wanted(void *ctx, const char *name, int64_t value)
+{
+    struct wanted *w = ctx;
+    if (strcmp(name, w->name) != 0) {
+        return 1;
+    }
+    *w->value = value;
+    w->found = true;
+    return 0;
+}
+
+DOOR int memtool_stat(int device, const char *name, int64_t *value)
+{
+    struct wanted w = {name, value, false};
+    memtool_each_stat(device, take_wanted, &w);
+    if (!w.found) {
+        remember("there is no such counter or device");
+    }
+    return w.found ? 0 : -1;
+}
+
+/* ---- pools ---- */
+
+static struct mt_alloc_pool_id pool_id(struct memtool_pool_id id)
+{
+    return (struct mt_alloc_pool_id){(int64_t)id.a, (int64_t)id.b};
+}
+
+DOOR void memtool_begin_pool(signed char device, struct memtool_pool_id id, void *filter)
+{
+    struct mt_error err;
+    struct mt_live *live = instance();
+    (void)filter;
+    if (live && mt_live_scope_begin(live, device, pool_id(id), &err) != MT_OK) {
+        remember(err.text);
+        throw_if_torch();
+    }
+}
+
+DOOR void memtool_end_pool(signed char device, struct memtool_pool_id id)
+{
+    struct mt_live *live = instance();
+    if (live) {
+        mt_live_scope_end(live, device, pool_id(id));
+    }
+}
+
+DOOR void memtool_release_pool(signed char device, struct memtool_pool_id id)
+{
+    struct mt_live *live = instance();
+    if (live) {
+        mt_live_pool_release(live, device, pool_id(id));
+    }
+}
+
+DOOR void memtool_pools_announced(void)
+{
+    struct mt_live *live = instance();
+    if (live) {
+        pthread_mutex_lock(&live->lock);
+        live->told_of_scopes = true;
+        pthread_mutex_unlock(&live->lock);
+    }
+}
