@@ -226,19 +226,19 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
                     const struct mt_report *r, int indent)
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
-    int left = r->stack_lines > 0 ? r->stack_lines : INT32_MAX;
+    uint32_t left = r->stack_lines > 0 ? (uint32_t)r->stack_lines : UINT32_MAX;
     if (n == 0) {
         mt_buf_printf(b, "%*s(no stack)\n", indent, "");
     }
-    for (uint32_t i = 0; i < n && left > 0; i++, left--) {
+    for (uint32_t i = 0; i < n && left > 0; i++) {
         uint32_t user = r->all_frames ? i : next_user_frame(s, stack, i);
-        if (user > i) {
+        if (user > i) { /* folded frames do not count as lines */
             mt_buf_printf(b, "%*s(%u internal frame%s)\n", indent, "", user - i,
                           user - i == 1 ? "" : "s");
             i = user - 1;
-            left++; /* folded frames do not count as lines */
             continue;
         }
+        left--;
         mt_buf_printf(b, "%*s", indent, "");
         add_frame(b, s, frame_at(s, stack, i), r->full_path);
         mt_buf_char(b, '\n');
