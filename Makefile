@@ -32,7 +32,7 @@ $(error pkg-config does not find: $(MISSING). Run scripts/install-deps)
 endif
 endif
 DEPS_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(DEPS) 2>/dev/null)
-DEPS_LIBS := $(shell $(PKG_CONFIG) --libs $(DEPS) 2>/dev/null)
+DEPS_LIBS := $(shell $(PKG_CONFIG) $(if $(filter static,$(VARIANT)),--static) --libs $(DEPS) 2>/dev/null)
 CHECK_CFLAGS := $(shell $(PKG_CONFIG) --cflags check 2>/dev/null)
 CHECK_LIBS := $(shell $(PKG_CONFIG) --libs check 2>/dev/null)
 
@@ -48,10 +48,12 @@ endif
 OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_debug := -O0 -g3 -DMT_EXPENSIVE=1
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DMT_EXPENSIVE=1
+OPT_static := $(OPT_release)
 OPT_tsan := -O1 -g -fsanitize=thread
 OPT_cov := -O0 -g --coverage
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DMT_EXPENSIVE=1
 LINK_release := -Wl,-z,relro,-z,now
+LINK_static := -static
 LINK_asan := -fsanitize=address,undefined
 LINK_tsan := -fsanitize=thread
 LINK_cov := --coverage
@@ -127,7 +129,7 @@ tests: $(BUILD)/memtool $(UNIT_TESTS) $(FUZZERS) ## build the tests and nothing 
 .PHONY: check
 check: tests ## run all tests: unit, command line, fuzz corpora
 	$(Q)TESTDATA=$(CURDIR)/testdata MEMTOOL=$(BUILD)/memtool scripts/sum-tests \
-	  'scripts/run-unit $(UNIT_TESTS)' scripts/run-cli 'scripts/run-corpora $(FUZZERS)'
+	  'scripts/run-unit $(UNIT_TESTS)' scripts/run-cli scripts/run-docs 'scripts/run-corpora $(FUZZERS)'
 
 .PHONY: check-unit check-cli
 check-unit: $(UNIT_TESTS) ## run the unit tests
@@ -179,6 +181,64 @@ metrics: ## sizes of files and functions
 bench: $(BUILD)/memtool ## measure speed and memory; BENCH_FILE=a large snapshot
 	$(Q)MEMTOOL=$(BUILD)/memtool PYTHON=$(PYTHON) tests/perf/bench $(BENCH_FILE)
 
+# ---- installing and packing ---------------------------------------------------------------------
+
+VERSION := $(shell sed -n 's/^\#define MT_VERSION "\(.*\)"/\1/p' include/memtool/version.h)
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+BASHDIR ?= $(DATADIR)/bash-completion/completions
+ZSHDIR ?= $(DATADIR)/zsh/site-functions
+FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
+INSTALL ?= install
+MAN_PAGES := $(sort $(wildcard man/*.[1-9]))
+INSTALLED = $(BINDIR)/memtool $(BASHDIR)/memtool $(ZSHDIR)/_memtool $(FISHDIR)/memtool.fish \
+  $(foreach p,$(MAN_PAGES),$(MANDIR)/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
+
+$(BUILD)/completion/%: $(BUILD)/memtool
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/memtool completion $* > $@
+
+.PHONY: install
+install: $(BUILD)/memtool $(addprefix $(BUILD)/completion/,bash zsh fish) ## install under DESTDIR/PREFIX
+	$(INSTALL) -d $(sort $(dir $(addprefix $(DESTDIR),$(INSTALLED))))
+	$(INSTALL) -m 755 $(BUILD)/memtool $(DESTDIR)$(BINDIR)/memtool
+	$(INSTALL) -m 644 $(BUILD)/completion/bash $(DESTDIR)$(BASHDIR)/memtool
+	$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_memtool
+	$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/memtool.fish
+	for p in $(MAN_PAGES); do \
+	  $(INSTALL) -m 644 $$p $(DESTDIR)$(MANDIR)/man$${p##*.}/ || exit 1; done
+
+.PHONY: uninstall
+uninstall: ## remove what install installed
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+
+.PHONY: dist
+dist: ## build/memtool-VERSION.tar.gz from what is committed, the same bytes every time
+	@mkdir -p build
+	git archive --format=tar --prefix=memtool-$(VERSION)/ HEAD | gzip -n9 > build/memtool-$(VERSION).tar.gz
+	@ls -l build/memtool-$(VERSION).tar.gz
+
+.PHONY: distcheck
+distcheck: dist ## build and test the tarball on its own
+	rm -rf build/distcheck && mkdir -p build/distcheck
+	tar -xzf build/memtool-$(VERSION).tar.gz -C build/distcheck
+	+$(MAKE) --no-print-directory -C build/distcheck/memtool-$(VERSION) check
+
+.PHONY: deb
+deb: $(BUILD)/memtool ## build/memtool_VERSION_ARCH.deb
+	rm -rf build/deb
+	+$(Q)$(MAKE) --no-print-directory install PREFIX=/usr DESTDIR=$(CURDIR)/build/deb >/dev/null
+	scripts/make-deb build/deb $(VERSION) build
+
+.PHONY: static
+static: ## build/static/memtool, a binary that needs no library
+	+$(Q)$(MAKE) --no-print-directory VARIANT=static build/static/memtool
+
+.PHONY: demo
+demo: $(BUILD)/memtool ## build, and show what memtool says about a real job that died
+	@scripts/demo $(BUILD)/memtool
+
 ALL_OBJECTS := $(OBJECTS) $(UNIT_TESTS:=.o) $(FUZZERS:=.o) $(TEST_SUPPORT) \
   $(BUILD)/tests/fuzz/replay_main.o $(BUILD)/scripts/man_options.o
 -include $(wildcard $(ALL_OBJECTS:.o=.d))
@@ -189,4 +249,5 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@echo 'make [TARGET] [VARIANT=release|debug|asan|tsan|cov|fuzz] [WERROR=1] [V=1]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16

@@ -11,6 +11,7 @@ extern const struct mt_command mt_cmd_compare;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
+/* clang-format off: one verb a line */
 const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_stats,
     &mt_cmd_peak,
@@ -22,3 +23,4 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_completion,
     NULL,
 };
+/* clang-format on */

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The options that every verb has. */
+#include <string.h>
+
 #include "command.h"
 
 static const char *const UNITS[] = {"auto", "B", "KiB", "MiB", "GiB", NULL};
 static const char *const COLORS[] = {"auto", "always", "never", NULL};
+
+static enum mt_status parse_stack(void *field, const char *text, struct mt_error *err)
+{
+    uint64_t n = 0;
+    bool full = strcmp(text, "full") == 0;
+    if (!full && (!mt_u64_parse(mt_str_from(text), &n) || n > 1000000)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a number of lines nor full",
+                       text);
+    }
+    *(int64_t *)field = (int64_t)n;
+    return MT_OK;
+}
 
 #define AT(field) .offset = offsetof(struct mt_common, field)
 
@@ -50,12 +64,11 @@ static const struct mt_option COMMON[] = {
      .help = "print the bytes of each size beside it",
      .common = true},
     {.name = "stack",
-     .kind = MT_OPTION_INT,
+     .kind = MT_OPTION_CUSTOM,
      AT(stack_lines),
      .arg = "N",
-     .min = 0,
-     .max = 1e6,
-     .help = "print N lines of each call stack, 0 = all"},
+     .parse = parse_stack,
+     .help = "print N lines of each call stack, or all: full"},
     {.name = "full-path",
      .kind = MT_OPTION_FLAG,
      AT(full_path),
