@@ -11,7 +11,8 @@ extern const struct mt_command mt_cmd_compare;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
-/* clang-format off: one verb a line */
+/* One verb a line: */
+/* clang-format off */
 const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_stats,
     &mt_cmd_peak,
