@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frame around a timeline. Labels on the chart are placed greedily: each tries a few places
+ * near its point and takes the first that no earlier label has; so the important ones come first,
+ * and nothing is ever printed over something else.
+ */
+#include "chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "axis.h"
+
+#define SMALL 11.0
+#define NORMAL 12.0
+
+double mt_chart_x(const struct mt_chart *c, double x01)
+{
+    return c->plot.x + c->plot.w * x01;
+}
+
+double mt_chart_y(const struct mt_chart *c, double bytes)
+{
+    double share = c->y_max > 0 ? bytes / c->y_max : 0;
+    return c->plot.y + c->plot.h * (1 - (share > 1 ? 1 : share));
+}
+
+/* ---- axes ---- */
+
+static void byte_axis(struct mt_chart *c)
+{
+    const struct mt_theme *t = c->scene->theme;
+    struct mt_axis a;
+    mt_axis_bytes(&a, (uint64_t)c->y_max, 7);
+    for (size_t i = 0; i < a.n && a.ticks[i].value <= c->y_max; i++) {
+        double y = mt_chart_y(c, a.ticks[i].value);
+        if (i > 0) {
+            mt_scene_line(c->scene, c->plot.x, y, c->plot.x + c->plot.w, y, t->grid, 1);
+        }
+        mt_scene_text(c->scene, c->plot.x - 10, y + 4, NORMAL, t->muted, a.ticks[i].label)->anchor =
+            MT_ANCHOR_END;
+    }
+}
+
+/* One tick with its two labels: where it is, and the same on the other scale. */
+static void x_tick(struct mt_chart *c, double x01, const char *first, const char *second)
+{
+    const struct mt_theme *t = c->scene->theme;
+    double x = mt_chart_x(c, x01), y = c->plot.y + c->plot.h;
+    mt_scene_line(c->scene, x, y, x, y + 5, t->frame, 1);
+    mt_scene_text(c->scene, x, y + 19, NORMAL, t->muted, first)->anchor = MT_ANCHOR_MIDDLE;
+    double half = mt_text_px(second, SMALL, false) / 2;
+    if (*second && x - half > c->plot.x - 4) { /* the name of the axis stands left of it */
+        mt_scene_text(c->scene, x, y + 34, SMALL, t->faint, second)->anchor = MT_ANCHOR_MIDDLE;
+    }
+}
+
+static void axis_names(struct mt_chart *c, const char *first, const char *second)
+{
+    const struct mt_theme *t = c->scene->theme;
+    double x = c->plot.x - 10, y = c->plot.y + c->plot.h;
+    mt_scene_text(c->scene, x, y + 19, NORMAL, t->muted, first)->anchor = MT_ANCHOR_END;
+    if (*second) {
+        mt_scene_text(c->scene, x, y + 34, SMALL, t->faint, second)->anchor = MT_ANCHOR_END;
+    }
+}
+
+/* How long after the first event shown, in the precision that the whole span asks for. */
+static void time_text(char *out, size_t n, int64_t us, int64_t span_us)
+{
+    double s = (double)us / 1e6;
+    if (span_us >= 120000000) {
+        (void)snprintf(out, n, "%.1f min", s / 60);
+    } else if (span_us >= 10000000) {
+        (void)snprintf(out, n, "%.1f s", s);
+    } else if (span_us >= 1000000) {
+        (void)snprintf(out, n, "%.2f s", s);
+    } else if (span_us >= 10000) {
+        (void)snprintf(out, n, "%.0f ms", s * 1e3);
+    } else {
+        (void)snprintf(out, n, "%.0f us", s * 1e6);
+    }
+}
+
+static void event_axis(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    bool timed = t->first_us != MT_NO_TIME && t->last_us > t->first_us;
+    struct mt_axis a;
+    mt_axis_counts(&a, (double)t->first, (double)t->last, c->plot.w > 500 ? 8 : 4);
+    for (size_t i = 0; i < a.n; i++) {
+        size_t event = (size_t)a.ticks[i].value;
+        char second[32] = "";
+        double x = ((double)event - (double)t->first) / (double)(t->last - t->first);
+        int64_t us =
+            event < c->panel->replay->n ? c->panel->replay->events[event].time_us : MT_NO_TIME;
+        if (timed && us != MT_NO_TIME && us >= t->first_us) {
+            time_text(second, sizeof second, us - t->first_us, t->last_us - t->first_us);
+        }
+        x_tick(c, x, a.ticks[i].label, second);
+    }
+    axis_names(c, "event", timed ? "after" : "");
+}
+
+static void time_axis(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double span = (double)t->last_us - (double)t->first_us;
+    struct mt_axis a;
+    mt_axis_time(&a, span, c->plot.w > 500 ? 8 : 4);
+    for (size_t i = 0; i < a.n; i++) {
+        int64_t us = t->first_us + (int64_t)a.ticks[i].value;
+        size_t event = mt_timeline_event_at(c->panel->replay, us);
+        x_tick(c, a.ticks[i].value / span, a.ticks[i].label, mt_count_text(event).s);
+    }
+    axis_names(c, "after", "event");
+}
+
+void mt_chart_axes(struct mt_chart *c)
+{
+    const struct mt_theme *t = c->scene->theme;
+    mt_scene_rect(c->scene, c->plot.x, c->plot.y, c->plot.w, c->plot.h, t->panel);
+    if (c->y_max <= 0) {
+        return;
+    }
+    byte_axis(c);
+    mt_scene_line(c->scene, c->plot.x, c->plot.y + c->plot.h, c->plot.x + c->plot.w,
+                  c->plot.y + c->plot.h, t->frame, 1);
+    if (c->panel->timeline->last == c->panel->timeline->first) {
+        return;
+    }
+    if (c->panel->timeline->by_time) {
+        time_axis(c);
+    } else {
+        event_axis(c);
+    }
+}
+
+/* ---- annotations ---- */
+
+#define STRIP_PX 15.0
+#define MAX_SPANS 400u
+#define MAX_OPEN 16u
+
+struct span {
+    double x1, x2; /* 0 .. 1 */
+    uint32_t name;
+    unsigned depth;
+};
+
+struct spans {
+    MT_VEC(struct span) v;
+    size_t per_depth[2];
+};
+
+static double annotation_x(const struct mt_chart *c, int64_t us)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    if (t->by_time) {
+        double x = ((double)us - (double)t->first_us) / ((double)t->last_us - (double)t->first_us);
+        return x < 0 ? 0 : x > 1 ? 1 : x;
+    }
+    size_t event = mt_timeline_event_at(c->panel->replay, us);
+    if (event <= t->first) {
+        return 0;
+    }
+    double x = (double)(event - t->first) / (double)(t->last - t->first);
+    return x > 1 ? 1 : x;
+}
+
+/* Pairs START with END by name, innermost first; one that is open at the end goes to the end. */
+static void find_spans(const struct mt_chart *c, struct spans *out)
+{
+    const struct mt_snapshot *s = c->panel->snapshot;
+    struct span open[MAX_OPEN];
+    unsigned depth = 0;
+    for (size_t i = 0; i < s->n_annotations; i++) {
+        const struct mt_annotation *a = &s->annotations[i];
+        if ((a->device != c->panel->timeline->device && a->device >= 0) ||
+            a->time_us == MT_NO_TIME) {
+            continue;
+        }
+        if (mt_str_equal(mt_snapshot_str(s, a->stage), MT_STR("START"))) {
+            if (depth < MAX_OPEN) {
+                open[depth] = (struct span){annotation_x(c, a->time_us), 1, a->name, depth};
+                depth++;
+            }
+            continue;
+        }
+        unsigned at = depth;
+        while (at > 0 && open[at - 1].name != a->name) {
+            at--;
+        }
+        if (at == 0) {
+            continue;
+        }
+        struct span done = open[at - 1];
+        done.x2 = annotation_x(c, a->time_us);
+        depth = at - 1;
+        if (done.depth < 2 && mt_vec_push(&out->v, done)) {
+            out->per_depth[done.depth]++;
+        }
+    }
+    while (depth-- > 0) {
+        if (open[depth].depth < 2 && mt_vec_push(&out->v, open[depth])) {
+            out->per_depth[open[depth].depth]++;
+        }
+    }
+}
+
+/* "## step 0 ##" without its ornaments. */
+static void plain_name(struct mt_buf *b, struct mt_str name)
+{
+    while (name.n && (name.p[0] == '#' || name.p[0] == ' ')) {
+        name.p++;
+        name.n--;
+    }
+    while (name.n && (name.p[name.n - 1] == '#' || name.p[name.n - 1] == ' ')) {
+        name.n--;
+    }
+    mt_buf_str(b, name);
+}
+
+static void draw_span(struct mt_chart *c, const struct span *p, double y, bool odd)
+{
+    const struct mt_theme *t = c->scene->theme;
+    double x1 = mt_chart_x(c, p->x1), x2 = mt_chart_x(c, p->x2);
+    struct mt_buf name = {0};
+    plain_name(&name, mt_snapshot_str(c->panel->snapshot, p->name));
+    const char *text = name.p ? name.p : "";
+    uint32_t tip = mt_scene_keep(c->scene, text);
+    mt_scene_rect(c->scene, x1, y, x2 - x1, STRIP_PX - 2, odd ? t->grid : t->gap)->tip = tip;
+    if (mt_text_px(text, SMALL, false) + 6 > x2 - x1) { /* "step 12": the number may fit */
+        const char *last = strrchr(text, ' ');
+        text = last && last[1] >= '0' && last[1] <= '9' ? last + 1 : text;
+    }
+    if (mt_text_px(text, SMALL, false) + 6 <= x2 - x1) {
+        mt_scene_text(c->scene, (x1 + x2) / 2, y + 10, SMALL, t->muted, text)->anchor =
+            MT_ANCHOR_MIDDLE;
+    }
+    mt_buf_release(&name);
+}
+
+void mt_chart_annotations(struct mt_chart *c)
+{
+    struct spans spans = {0};
+    if (c->panel->timeline->last > c->panel->timeline->first &&
+        c->panel->timeline->first_us != MT_NO_TIME &&
+        c->panel->timeline->last_us > c->panel->timeline->first_us) {
+        find_spans(c, &spans);
+    }
+    double y = c->plot.y - 2 - STRIP_PX;
+    for (unsigned depth = 2; depth-- > 0;) {
+        size_t n = spans.per_depth[depth];
+        if (n == 0 || n > MAX_SPANS || c->plot.w / (double)n < 6) {
+            continue;
+        }
+        bool odd = false;
+        for (size_t i = 0; i < spans.v.n; i++) {
+            if (spans.v.v[i].depth == depth) {
+                draw_span(c, &spans.v.v[i], y, odd);
+                odd = !odd;
+            }
+        }
+        y -= STRIP_PX;
+    }
+    mt_vec_release(&spans.v);
+}
+
+/* ---- labels on the chart ---- */
+
+static bool is_free(const struct mt_chart *c, struct mt_box b)
+{
+    const struct mt_box *p = &c->plot;
+    if (b.x < p->x + 2 || b.x + b.w > p->x + p->w - 2 || b.y < p->y - 2 ||
+        b.y + b.h > p->y + p->h) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_taken; i++) {
+        const struct mt_box *t = &c->taken[i];
+        if (b.x < t->x + t->w + 4 && t->x < b.x + b.w + 4 && b.y < t->y + t->h &&
+            t->y < b.y + b.h) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the reserved line runs through the box. */
+static bool is_crossed(const struct mt_chart *c, struct mt_box b)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double before = 0;
+    for (size_t i = 0; i < t->samples.n; i++) {
+        double x = mt_chart_x(c, t->samples.v[i].x);
+        double y = mt_chart_y(c, (double)t->samples.v[i].reserved);
+        double lo = i && before < y ? before : y, hi = i && before > y ? before : y;
+        double next = i + 1 < t->samples.n ? mt_chart_x(c, t->samples.v[i + 1].x) : x;
+        bool level = next >= b.x && x <= b.x + b.w && y >= b.y - 1 && y <= b.y + b.h;
+        bool step = x >= b.x && x <= b.x + b.w && hi >= b.y - 1 && lo <= b.y + b.h;
+        if (level || step) {
+            return true;
+        }
+        before = y;
+    }
+    return false;
+}
+
+void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const char *text)
+{
+    double w = mt_text_px(text, NORMAL, true), h = 15;
+    /* Above centred, above to either side, below, and further away. */
+    const struct mt_box tries[] = {
+        {x - w / 2, y - 6 - h, w, h},  {x - w - 6, y - 6 - h, w, h}, {x + 6, y - 6 - h, w, h},
+        {x - w - 12, y - h / 2, w, h}, {x + 12, y - h / 2, w, h},    {x - w / 2, y + 8, w, h},
+        {x - w - 6, y + 8, w, h},      {x + 6, y + 8, w, h},         {x - w - 6, y - 24 - h, w, h},
+        {x + 6, y - 24 - h, w, h},     {x - w - 6, y + 26, w, h},    {x + 6, y + 26, w, h},
+    };
+    /* At first only where the reserved line leaves it alone, then anywhere. */
+    for (size_t i = 0; i < 2 * MT_COUNT(tries) && c->n_taken < MT_CHART_LABELS; i++) {
+        struct mt_box b = tries[i % MT_COUNT(tries)];
+        if (is_free(c, b) && (i >= MT_COUNT(tries) || !is_crossed(c, b))) {
+            c->taken[c->n_taken++] = b;
+            mt_scene_text_fit(c->scene, b.x, b.y + 12, NORMAL, color, w + 1, true, text)->halo =
+                true;
+            return;
+        }
+    }
+}
+
+/* ---- legend ---- */
+
+void mt_legend_head(struct mt_scene *s, struct mt_box box, const char *title)
+{
+    mt_scene_text_fit(s, box.x, box.y + 11, NORMAL, s->theme->text, box.w, true, title);
+}
+
+static const char *text_of(const struct mt_buf *b)
+{
+    return b->p ? b->p : "";
+}
+
+void mt_legend_row(struct mt_scene *s, struct mt_box box, double y, const struct mt_legend_row *row)
+{
+    const struct mt_theme *t = s->theme;
+    char share[96];
+    struct mt_size_text size = mt_size_text(row->bytes, s->style.size);
+    if (row->bytes == 0 && row->most > 0) {
+        (void)snprintf(share, sizeof share, "at most %s", mt_size_text(row->most, s->style.size).s);
+    } else {
+        (void)snprintf(share, sizeof share, "%.1f %%", row->share * 100);
+    }
+    double room = box.w - 32 - mt_text_px(size.s, NORMAL, false);
+    double sub_room = box.w - 32 - mt_text_px(share, SMALL, false), right = box.x + box.w;
+    const char *main = text_of(&row->label->main), *sub = text_of(&row->label->sub);
+    if (mt_text_px(main, NORMAL, false) > room && row->label->name.n > 0) {
+        main = text_of(&row->label->name);
+        sub = text_of(&row->label->place);
+    }
+    mt_scene_rect(s, box.x, y + 2, 13, 13, row->color)->tip = row->tip;
+    mt_scene_text_fit(s, box.x + 22, y + 12, NORMAL, t->text, room, false, main)->tip = row->tip;
+    mt_scene_text(s, right, y + 12, NORMAL, t->text, size.s)->anchor = MT_ANCHOR_END;
+    mt_scene_text(s, right, y + 26, SMALL, t->muted, share)->anchor = MT_ANCHOR_END;
+    if (*sub) {
+        mt_scene_text_fit(s, box.x + 22, y + 26, SMALL, t->muted, sub_room, false, sub);
+    }
+}
+
+void mt_legend_total(struct mt_scene *s, struct mt_box box, double y, const char *title,
+                     uint64_t bytes)
+{
+    const struct mt_theme *t = s->theme;
+    struct mt_size_text size = mt_size_text(bytes, s->style.size);
+    mt_scene_line(s, box.x, y, box.x + box.w, y, t->frame, 1);
+    mt_scene_text_fit(s, box.x + 22, y + 17, NORMAL, t->text, box.w / 2, true, title);
+    struct mt_mark *m =
+        mt_scene_text_fit(s, box.x + box.w, y + 17, NORMAL, t->text, box.w / 2, true, size.s);
+    m->anchor = MT_ANCHOR_END;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What charts over time share: their frame, axes, where labels may stand, and the legend. */
+#ifndef MEMTOOL_PLOT_CHART_H
+#define MEMTOOL_PLOT_CHART_H
+
+#include "label.h"
+#include "scene.h"
+
+#define MT_CHART_LABELS 24
+
+struct mt_box {
+    double x, y, w, h;
+};
+
+/* The area of one panel and the chart in it. */
+struct mt_chart {
+    struct mt_scene *scene;
+    const struct mt_trace_panel *panel;
+    struct mt_box area; /* of the whole panel */
+    struct mt_box plot; /* of the curves */
+    struct mt_box legend;
+    double y_max; /* bytes at the top of the plot */
+    struct mt_box taken[MT_CHART_LABELS];
+    size_t n_taken;
+};
+
+double mt_chart_x(const struct mt_chart *c, double x01);
+double mt_chart_y(const struct mt_chart *c, double bytes);
+
+/* Frame, grid, ticks and their labels. */
+void mt_chart_axes(struct mt_chart *c);
+
+/* A strip of the annotations above the plot; nothing when there are none or they are too narrow. */
+void mt_chart_annotations(struct mt_chart *c);
+
+/* A label on the chart near (x, y), above it where there is room, never over another one; left out
+ * when there is no place. */
+void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const char *text);
+
+/* One row of a legend. */
+struct mt_legend_row {
+    uint32_t color;
+    const struct mt_label *label;
+    uint64_t bytes;
+    uint64_t most; /* with bytes = 0: what it had at another time, instead of a share */
+    double share;  /* of the total, 0 .. 1 */
+    uint32_t tip;
+};
+#define MT_LEGEND_ROW_PX 34.0
+#define MT_LEGEND_HEAD_PX 24.0
+void mt_legend_head(struct mt_scene *s, struct mt_box box, const char *title);
+void mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
+                   const struct mt_legend_row *row);
+void mt_legend_total(struct mt_scene *s, struct mt_box box, double y, const char *title,
+                     uint64_t bytes);
+
+#endif

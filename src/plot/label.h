@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What pictures say about stacks and moments. */
+#ifndef MEMTOOL_PLOT_LABEL_H
+#define MEMTOOL_PLOT_LABEL_H
+
+#include "scene.h"
+
+/* Two lines for a stack: the first frame that is the user's own ("train.py:72 train_lm"), and where
+ * that led ("cross_entropy, functional.py:3504") or, when it is the innermost one, who called it;
+ * the second may be empty. */
+struct mt_label {
+    struct mt_buf main, sub;
+    struct mt_buf name, place; /* the same frame in two lines, for where main is too long */
+};
+void mt_label_stack(struct mt_label *l, const struct mt_scene *scene, const struct mt_snapshot *s,
+                    uint32_t stack);
+void mt_label_release(struct mt_label *l);
+
+/* The first frames of a stack, one a line behind a newline each; at most `max`, then how many are
+ * left. */
+void mt_label_frames(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
+                     uint32_t stack, size_t max);
+
+/* "event 1,234", or "the start" for SIZE_MAX. */
+void mt_label_event(struct mt_buf *b, size_t event);
+
+#endif

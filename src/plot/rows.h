@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Segments in rows: groups of one pool and stream, packed into lines to scale. */
+#ifndef MEMTOOL_PLOT_ROWS_H
+#define MEMTOOL_PLOT_ROWS_H
+
+#include <memtool/plot.h>
+#include <memtool/vec.h>
+
+/* A part of a segment on one line; a segment wider than a line has several. */
+struct mt_row_piece {
+    uint32_t segment; /* index into the state */
+    size_t line;      /* within the group */
+    double x, w;      /* px from the left end of the line */
+    uint64_t first;   /* bytes of the segment before this piece */
+    uint64_t bytes;
+    uint64_t gap; /* unmapped bytes in front of it, 0 = none shown */
+    double gap_w; /* px */
+};
+
+struct mt_row_group {
+    uint16_t stream;
+    uint8_t kind; /* enum mt_pool_kind */
+    struct mt_pool_id pool;
+    uint32_t first, n; /* entries of mt_rows.order */
+    struct mt_state_sum sum;
+    unsigned zoom; /* a power of two */
+    size_t first_piece, n_pieces;
+    size_t lines;
+};
+
+struct mt_rows {
+    MT_VEC(uint32_t) order; /* segments, by group, then by address */
+    MT_VEC(struct mt_row_group) groups;
+    MT_VEC(struct mt_row_piece) pieces;
+    double bytes_per_px; /* at zoom 1 */
+};
+
+/* Lays out lines of `width` px; about `lines` of them in all. False when out of memory; release it
+ * anyway. */
+bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st, double width, size_t lines);
+void mt_rows_release(struct mt_rows *r);
+
+#endif

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory over time as a scene: stacks as bands, one on the other; the reserved line, the capacity,
+ * out-of-memory marks and the peak over them; a legend in the order of stacking.
+ *
+ * Each band is painted from its upper edge down to the ground, topmost band first: a lower band
+ * covers the rest of the one above it. That needs half the points of true bands and leaves no seams
+ * between neighbours.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chart.h"
+#include "layers.h"
+
+#define LEFT 92.0
+#define LEGEND_W 384.0
+#define GAP 28.0
+#define MARGIN 24.0
+#define FOOT 54.0
+/* A capacity or a request this many times the rest is named, not drawn to scale. */
+#define OFF_SCALE 2.0
+
+/* ---- curves ---- */
+
+/* Values hold until the next moment: a step. */
+static void curve_point(struct mt_chart *c, double x, double y, double last_y)
+{
+    mt_scene_point(c->scene, x, last_y);
+    mt_scene_point(c->scene, x, y);
+}
+
+/* The upper edge of bands 0 .. band. */
+static double edge_at(const struct mt_chart *c, size_t sample, size_t band)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    const uint64_t *v = t->values + sample * t->bands.n;
+    double sum = 0;
+    for (size_t b = 0; b <= band; b++) {
+        sum += (double)v[b];
+    }
+    return mt_chart_y(c, sum);
+}
+
+static void draw_band(struct mt_chart *c, size_t band, uint32_t color, uint32_t tip)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double ground = c->plot.y + c->plot.h, last_y = ground;
+    mt_scene_polygon(c->scene, color)->tip = tip;
+    mt_scene_point(c->scene, c->plot.x, ground);
+    for (size_t i = 0; i < t->samples.n; i++) {
+        double y = edge_at(c, i, band);
+        if (i == 0) {
+            mt_scene_point(c->scene, c->plot.x, y);
+        } else {
+            curve_point(c, mt_chart_x(c, t->samples.v[i].x), y, last_y);
+        }
+        last_y = y;
+    }
+    mt_scene_point(c->scene, c->plot.x + c->plot.w, last_y);
+    mt_scene_point(c->scene, c->plot.x + c->plot.w, ground);
+}
+
+static void draw_reserved(struct mt_chart *c, bool live)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double last_y = 0;
+    mt_scene_polyline(c->scene, c->scene->theme->line, 1.5);
+    for (size_t i = 0; i < t->samples.n; i++) {
+        const struct mt_timeline_sample *s = &t->samples.v[i];
+        double y = mt_chart_y(c, (double)(live ? s->live : s->reserved));
+        if (i == 0) {
+            mt_scene_point(c->scene, c->plot.x, y);
+        } else {
+            curve_point(c, mt_chart_x(c, s->x), y, last_y);
+        }
+        last_y = y;
+    }
+    mt_scene_point(c->scene, c->plot.x + c->plot.w, last_y);
+}
+
+/* ---- what stands over the curves ---- */
+
+static void note(struct mt_chart *c, double x, double y, uint32_t color, const char *what,
+                 uint64_t bytes)
+{
+    char text[128];
+    (void)snprintf(text, sizeof text, "%s %s", what, mt_size_text(bytes, c->scene->style.size).s);
+    mt_chart_note(c, x, y, color, text);
+}
+
+static void draw_capacity(struct mt_chart *c)
+{
+    const struct mt_theme *t = c->scene->theme;
+    if (c->panel->capacity == 0 || (double)c->panel->capacity > c->y_max) {
+        return;
+    }
+    double y = mt_chart_y(c, (double)c->panel->capacity);
+    char what[96];
+    (void)snprintf(what, sizeof what, "capacity (%s)", c->panel->capacity_from);
+    mt_scene_line(c->scene, c->plot.x, y, c->plot.x + c->plot.w, y, t->trouble, 1.5)->dash = 6;
+    note(c, c->plot.x + 90, y, t->trouble, what, c->panel->capacity);
+}
+
+static void draw_cross(struct mt_scene *s, double x, double y, uint32_t tip)
+{
+    mt_scene_rect(s, x - 7, y - 7, 14, 14, 0xffffff01)->tip = tip; /* something to point at */
+    mt_scene_line(s, x - 5, y - 5, x + 5, y + 5, s->theme->trouble, 2.5);
+    mt_scene_line(s, x - 5, y + 5, x + 5, y - 5, s->theme->trouble, 2.5);
+}
+
+static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
+{
+    struct mt_size_format f = c->scene->style.size;
+    struct mt_buf b = {0};
+    mt_buf_printf(&b, "out of memory at event %s\nasked for %s\n", mt_count_text(o->event).s,
+                  mt_size_text(o->asked, f).s);
+    mt_buf_printf(&b, "%s alive, %s reserved, %s free on the device", mt_size_text(o->live, f).s,
+                  mt_size_text(o->reserved, f).s, mt_size_text(o->device_free, f).s);
+    mt_label_frames(&b, c->scene, c->panel->snapshot, c->panel->replay->events[o->event].stack, 8);
+    uint32_t tip = mt_scene_keep(c->scene, b.p ? b.p : "");
+    mt_buf_release(&b);
+    return tip;
+}
+
+/* A cross where memory stood, and a whisker up to where the request would have brought it. */
+static void draw_oom(struct mt_chart *c, const struct mt_timeline_oom *o, bool named)
+{
+    struct mt_scene *s = c->scene;
+    double x = mt_chart_x(c, o->x), y = mt_chart_y(c, (double)o->live);
+    double top = mt_chart_y(c, (double)o->live + (double)o->asked);
+    mt_scene_line(s, x, y, x, top, s->theme->trouble, 1.5)->dash = 3;
+    mt_scene_line(s, x - 4, top, x + 4, top, s->theme->trouble, 1.5);
+    draw_cross(s, x, y, oom_tip(c, o));
+    if (named) {
+        note(c, x, top, s->theme->trouble, "out of memory: asked for", o->asked);
+    }
+}
+
+static void draw_ooms(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double last = 2;
+    for (size_t i = t->ooms.n; i > 0; i--) { /* the last one killed it: it has the label */
+        const struct mt_timeline_oom *o = &t->ooms.v[i - 1];
+        if (last - o->x > 0.004) {
+            draw_oom(c, o, i == t->ooms.n);
+            last = o->x;
+        }
+    }
+}
+
+static void draw_peak(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    const struct mt_theme *theme = c->scene->theme;
+    double x = mt_chart_x(c, t->peak_x), y = mt_chart_y(c, (double)t->peak);
+    if (t->flat || t->peak == 0) {
+        return;
+    }
+    mt_scene_line(c->scene, x, y, x, c->plot.y + c->plot.h, theme->line & 0xffffff60, 1)->dash = 2;
+    struct mt_mark *m = mt_scene_rect(c->scene, x - 4, y - 4, 8, 8, theme->background);
+    m->round = true;
+    m->stroke = theme->text;
+    m->stroke_width = 2;
+    note(c, x, y, theme->text, "peak", t->peak);
+}
+
+/* The line's name: in the middle of the stretch that ends the picture, if that is its highest. */
+static void note_line(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    if (c->panel->options->subject != MT_TIMELINE_MEMORY || t->reserved_peak == 0) {
+        return;
+    }
+    double x01 = t->reserved_peak_x;
+    if (t->samples.n && t->samples.v[t->samples.n - 1].reserved == t->reserved_peak) {
+        x01 = (x01 + 1) / 2;
+    }
+    note(c, mt_chart_x(c, x01), mt_chart_y(c, (double)t->reserved_peak), c->scene->theme->line,
+         "reserved", t->reserved_peak);
+}
+
+/* ---- legend ---- */
+
+static void band_tip(struct mt_chart *c, const struct mt_timeline_band *b, const char *main,
+                     struct mt_buf *tip)
+{
+    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
+    struct mt_size_format f = c->scene->style.size;
+    mt_buf_printf(tip, "%s\n%s at the peak in %s %s, %s at most", main,
+                  mt_size_text(b->at_peak, f).s, mt_count_text(b->count).s,
+                  memory          ? b->count == 1 ? "allocation" : "allocations"
+                  : b->count == 1 ? "segment"
+                                  : "segments",
+                  mt_size_text(b->max, f).s);
+    if (b->stack < MT_BAND_OLDER) {
+        mt_label_frames(tip, c->scene, c->panel->snapshot, b->stack, 8);
+    }
+}
+
+static void band_label(struct mt_chart *c, const struct mt_timeline_band *b, struct mt_label *l)
+{
+    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
+    *l = (struct mt_label){.main = {0}};
+    if (b->stack == MT_BAND_OLDER) {
+        mt_buf_text(&l->main, memory ? "alive before the trace" : "reserved before the trace");
+        mt_buf_text(&l->sub, "recording began later");
+    } else if (b->stack == MT_BAND_OTHERS) {
+        mt_buf_printf(&l->main, "[%s %s]", mt_count_text(b->stacks).s,
+                      b->stacks == 1 ? "other" : "others");
+        mt_buf_text(&l->sub, "stacks with less");
+    } else {
+        mt_label_stack(l, c->scene, c->panel->snapshot, b->stack);
+    }
+}
+
+struct band_look {
+    uint32_t color, tip;
+    struct mt_label label;
+};
+
+static void band_looks(struct mt_chart *c, struct band_look *looks)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    uint32_t stacks[66];
+    uint8_t hues[66];
+    size_t order[66], n = 0;
+    for (size_t i = 0; i < t->bands.n; i++) { /* the largest chooses its hue first */
+        if (t->bands.v[i].stack >= MT_BAND_OLDER) {
+            continue;
+        }
+        size_t at = n++;
+        for (; at > 0 && t->bands.v[order[at - 1]].at_peak < t->bands.v[i].at_peak; at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        stacks[i] = t->bands.v[order[i]].stack;
+    }
+    mt_palette_hues(c->panel->snapshot, stacks, n, hues);
+    for (size_t i = 0; i < n; i++) {
+        looks[order[i]].color = mt_palette_color(c->scene->theme, hues[i], order[i] % 2 != 0);
+    }
+    for (size_t i = 0; i < t->bands.n; i++) {
+        const struct mt_timeline_band *b = &t->bands.v[i];
+        struct mt_buf tip = {0};
+        if (b->stack >= MT_BAND_OLDER) {
+            looks[i].color =
+                b->stack == MT_BAND_OLDER ? c->scene->theme->older : c->scene->theme->others;
+        }
+        band_label(c, b, &looks[i].label);
+        band_tip(c, b, looks[i].label.main.p ? looks[i].label.main.p : "", &tip);
+        looks[i].tip = mt_scene_keep(c->scene, tip.p ? tip.p : "");
+        mt_buf_release(&tip);
+    }
+}
+
+static void draw_legend(struct mt_chart *c, const struct band_look *looks)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    if (t->bands.n == 0) {
+        return;
+    }
+    double y = c->legend.y + MT_LEGEND_HEAD_PX;
+    mt_legend_head(c->scene, c->legend, t->flat ? "Alive all the time" : "Held at the peak");
+    for (size_t i = t->bands.n; i > 0; i--) { /* topmost first, as in the picture */
+        const struct mt_timeline_band *b = &t->bands.v[i - 1];
+        const struct mt_label *l = &looks[i - 1].label;
+        struct mt_legend_row row = {.color = looks[i - 1].color,
+                                    .label = l,
+                                    .bytes = b->at_peak,
+                                    .most = b->max,
+                                    .share = t->peak ? (double)b->at_peak / (double)t->peak : 0,
+                                    .tip = looks[i - 1].tip};
+        mt_legend_row(c->scene, c->legend, y, &row);
+        y += MT_LEGEND_ROW_PX;
+    }
+    mt_legend_total(c->scene, c->legend, y + 2, "TOTAL", t->peak);
+}
+
+/* ---- headings ---- */
+
+static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t event)
+{
+    int64_t us = event < p->replay->n ? p->replay->events[event].time_us : MT_NO_TIME;
+    int64_t first = p->replay->n ? p->replay->events[0].time_us : MT_NO_TIME;
+    mt_label_event(b, event);
+    if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
+        mt_buf_printf(b, " (%s)", mt_duration_text(us - first).s);
+    }
+}
+
+static void sub_title(struct mt_buf *b, struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct mt_size_format f = c->scene->style.size;
+    if (c->panel->replay->n == 0) {
+        mt_buf_printf(b, "no events were recorded, so this is what was alive at the end: %s",
+                      mt_size_text(t->peak, f).s);
+    } else {
+        mt_buf_printf(b, "peak %s at ", mt_size_text(t->peak, f).s);
+        add_moment(b, c->panel, t->peak_event);
+    }
+    mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
+                  mt_size_text(t->reserved_peak, f).s);
+    if (c->panel->replay->n > 0) {
+        mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
+                      t->last - t->first == 1 ? "event" : "events");
+        if (t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
+            mt_buf_printf(b, " in %s", mt_duration_text(t->last_us - t->first_us).s);
+        }
+    }
+    if (c->panel->capacity > 0 && (double)c->panel->capacity > c->y_max) {
+        mt_buf_printf(b, " \xc2\xb7 capacity %s, above the picture",
+                      mt_size_text(c->panel->capacity, f).s);
+    }
+}
+
+/* The largest free block that the request could have been cut from, if one had been large enough:
+ * of its stream and pool. */
+static uint64_t oom_hole(const struct mt_chart *c, const struct mt_timeline_oom *o)
+{
+    enum { SMALL_REQUEST = 1 << 20 }; /* kSmallSize of the allocator */
+    struct mt_error err;
+    struct mt_state st;
+    const struct mt_event *e = &c->panel->replay->events[o->event];
+    if (mt_state_at(c->panel->snapshot, (size_t)c->panel->timeline->device, o->event, &st, &err) !=
+        MT_OK) {
+        c->scene->failed = true;
+        return 0;
+    }
+    struct mt_state_sum sum = {0};
+    enum mt_pool_kind kind = o->asked <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
+    for (size_t i = 0; i < st.n_segments; i++) {
+        const struct mt_segment *g = &st.segments[i];
+        if (g->stream == e->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
+            mt_state_add_segment(&st, i, &sum);
+        }
+    }
+    mt_state_release(&st);
+    return sum.largest_hole;
+}
+
+static void oom_title(struct mt_buf *b, struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct mt_size_format f = c->scene->style.size;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    mt_buf_text(b, "Out of memory at ");
+    add_moment(b, c->panel, o->event);
+    mt_buf_printf(b, ": asked for %s", mt_size_text(o->asked, f).s);
+    if (t->ooms.n > 1) {
+        mt_buf_printf(b, " \xc2\xb7 the last of %s", mt_count_text(t->ooms.n).s);
+    }
+}
+
+/* Why it did not fit. */
+static void oom_reason(struct mt_buf *b, struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct mt_size_format f = c->scene->style.size;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    uint64_t unused = o->reserved > o->live ? o->reserved - o->live : 0;
+    if (unused <= o->reserved / 50) {
+        mt_buf_text(b, "All that was reserved was in use");
+    } else {
+        mt_buf_printf(b, "%s was reserved but not in use, in holes of at most %s",
+                      mt_size_text(unused, f).s, mt_size_text(oom_hole(c, o), f).s);
+    }
+    mt_buf_printf(b, " \xc2\xb7 the device had %s free", mt_size_text(o->device_free, f).s);
+    if (o->device_free >= o->asked) {
+        mt_buf_text(b, ", so it was a limit of the process");
+    }
+}
+
+static void draw_headings(struct mt_chart *c)
+{
+    struct mt_scene *s = c->scene;
+    double room = c->area.w - 2 * MARGIN, x = c->area.x + MARGIN, y = c->area.y;
+    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
+    struct mt_buf b = {0};
+    mt_buf_text(&b, memory ? "Memory over time" : "Reserved memory over time");
+    struct mt_mark *m =
+        mt_scene_text_fit(s, x, y + 34, 19, s->theme->text, room, true, b.p ? b.p : "");
+    double used = m->w + 14;
+    mt_buf_reset(&b);
+    mt_buf_str(&b, mt_str_basename(mt_str_from(c->panel->file)));
+    mt_buf_printf(&b, " \xc2\xb7 device %d", (int)c->panel->timeline->device);
+    if (room > used + 80) {
+        mt_scene_text_fit(s, x + used, y + 34, 14, s->theme->muted, room - used, false,
+                          b.p ? b.p : "");
+    }
+    mt_buf_reset(&b);
+    sub_title(&b, c);
+    mt_scene_text_fit(s, x, y + 56, 12.5, s->theme->muted, room, false, b.p ? b.p : "");
+    if (c->panel->timeline->ooms.n) {
+        mt_buf_reset(&b);
+        oom_title(&b, c);
+        mt_scene_text_fit(s, x, y + 75, 12.5, s->theme->trouble, room, true, b.p ? b.p : "");
+        mt_buf_reset(&b);
+        oom_reason(&b, c);
+        mt_scene_text_fit(s, x, y + 93, 12.5, s->theme->trouble, room, false, b.p ? b.p : "");
+    }
+    mt_buf_release(&b);
+}
+
+/* ---- a panel ---- */
+
+static void draw_empty(struct mt_chart *c)
+{
+    const char *why = c->panel->replay->n ? "nothing was allocated, or the filters left nothing"
+                                          : "no events were recorded and nothing is alive";
+    mt_scene_text(c->scene, c->plot.x + c->plot.w / 2, c->plot.y + c->plot.h / 2, 14,
+                  c->scene->theme->muted, why)
+        ->anchor = MT_ANCHOR_MIDDLE;
+}
+
+static void draw_panel(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct band_look looks[66] = {{.color = 0}};
+    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
+    draw_headings(c);
+    bool empty = t->peak == 0 && t->reserved_peak == 0;
+    c->y_max = empty ? 0 : c->y_max;
+    mt_chart_axes(c);
+    mt_chart_annotations(c);
+    if (empty) {
+        draw_empty(c);
+        return;
+    }
+    band_looks(c, looks);
+    if (c->panel->per_alloc > 0) {
+        mt_layers_draw(c, c->panel->per_alloc);
+    } else {
+        for (size_t i = t->bands.n; i > 0; i--) {
+            draw_band(c, i - 1, looks[i - 1].color, looks[i - 1].tip);
+        }
+    }
+    draw_reserved(c, !memory);
+    draw_capacity(c);
+    draw_ooms(c);
+    draw_peak(c);
+    note_line(c);
+    draw_legend(c, looks);
+    for (size_t i = 0; i < t->bands.n; i++) {
+        mt_label_release(&looks[i].label);
+    }
+}
+
+/* ---- the picture ---- */
+
+struct layout {
+    size_t columns, rows;
+    double panel_w, panel_h;
+    bool legend_right;
+};
+
+static size_t most_bands(const struct mt_trace_panel *panels, size_t n)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t bands = panels[i].timeline->bands.n;
+        most = bands > most ? bands : most;
+    }
+    return most;
+}
+
+static double legend_height(size_t bands)
+{
+    return bands == 0 ? 0 : MT_LEGEND_HEAD_PX + (double)bands * MT_LEGEND_ROW_PX + 28;
+}
+
+static struct layout lay_out(const struct mt_plot_style *style, const struct mt_trace_panel *panels,
+                             size_t n)
+{
+    struct layout l = {.columns = 1, .rows = 1};
+    for (size_t i = 0; i < n; i++) {
+        l.columns = panels[i].column + 1 > l.columns ? panels[i].column + 1 : l.columns;
+        l.rows = panels[i].row + 1 > l.rows ? panels[i].row + 1 : l.rows;
+    }
+    double w = style->width > 0 ? style->width : l.columns == 1 ? 1280 : 760.0 * (double)l.columns;
+    double legend = legend_height(most_bands(panels, n));
+    l.panel_w = w / (double)l.columns;
+    l.legend_right = l.panel_w >= 900;
+    double least = l.legend_right ? 660 : 470 + legend;
+    l.panel_h = style->height > 0 ? style->height / (double)l.rows : least;
+    return l;
+}
+
+static void place_panel(struct mt_chart *c, const struct layout *l)
+{
+    const struct mt_trace_panel *p = c->panel;
+    double legend = legend_height(p->timeline->bands.n);
+    c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
+                              l->panel_w, l->panel_h};
+    double top = c->area.y + (p->timeline->ooms.n ? 108 : 72) + 32;
+    double left = c->area.x + LEFT, bottom = c->area.y + l->panel_h - FOOT;
+    if (l->legend_right) {
+        double right = c->area.x + l->panel_w - MARGIN - LEGEND_W;
+        c->legend = (struct mt_box){right, top, LEGEND_W, legend};
+        double end = legend > 0 ? right - GAP : right + LEGEND_W;
+        c->plot = (struct mt_box){left, top, end - left, bottom - top};
+        return;
+    }
+    bottom -= legend;
+    if (bottom - top < 120) { /* a small picture: the curves before the legend */
+        bottom = top + 120;
+    }
+    c->plot = (struct mt_box){left, top, c->area.x + l->panel_w - MARGIN - left, bottom - top};
+    c->legend = (struct mt_box){c->area.x + MARGIN, bottom + FOOT, l->panel_w - 2 * MARGIN, legend};
+}
+
+/* The largest number that is drawn to scale, over all panels. */
+static double common_scale(const struct mt_trace_panel *panels, size_t n)
+{
+    double most = 0, more = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_timeline *t = panels[i].timeline;
+        uint64_t level = t->peak > t->reserved_peak ? t->peak : t->reserved_peak;
+        most = (double)level > most ? (double)level : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_timeline *t = panels[i].timeline;
+        double capacity = (double)panels[i].capacity;
+        more = capacity <= most * OFF_SCALE && capacity > more ? capacity : more;
+        for (size_t k = 0; k < t->ooms.n; k++) {
+            double wish = (double)t->ooms.v[k].live + (double)t->ooms.v[k].asked;
+            more = wish <= most * OFF_SCALE && wish > more ? wish : more;
+        }
+    }
+    most = more > most ? more : most;
+    return most > 0 ? most * 1.09 : 1 << 20;
+}
+
+static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
+{
+    mt_buf_printf(&s->title, "%s of ",
+                  p->options->subject == MT_TIMELINE_MEMORY ? "Memory over time"
+                                                            : "Reserved memory over time");
+    mt_buf_str(&s->title, mt_str_basename(mt_str_from(p->file)));
+    mt_buf_printf(&s->title, ", device %d, peak %s", (int)p->timeline->device,
+                  mt_size_text(p->timeline->peak, s->style.size).s);
+    s->failed |= s->title.failed;
+}
+
+enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *panels, size_t n,
+                             struct mt_error *err)
+{
+    struct layout l = lay_out(&s->style, panels, n);
+    s->width = l.panel_w * (double)l.columns;
+    s->height = l.panel_h * (double)l.rows;
+    if (n > 0) {
+        scene_title(s, &panels[0]);
+    }
+    mt_scene_rect(s, 0, 0, s->width, s->height, s->theme->background);
+    double y_max = common_scale(panels, n);
+    for (size_t i = 0; i < n; i++) {
+        struct mt_chart c = {.scene = s, .panel = &panels[i], .y_max = y_max};
+        place_panel(&c, &l);
+        draw_panel(&c);
+    }
+    return s->failed ? mt_fail_nomem(err) : MT_OK;
+}
