@@ -8,6 +8,8 @@ extern const struct mt_command mt_cmd_leaks;
 extern const struct mt_command mt_cmd_segments;
 extern const struct mt_command mt_cmd_memory;
 extern const struct mt_command mt_cmd_compare;
+extern const struct mt_command mt_cmd_trace_plot;
+extern const struct mt_command mt_cmd_segment_plot;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
@@ -20,6 +22,8 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_segments,
     &mt_cmd_memory,
     &mt_cmd_compare,
+    &mt_cmd_trace_plot,
+    &mt_cmd_segment_plot,
     &mt_cmd_convert,
     &mt_cmd_completion,
     NULL,

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* segment_plot: what the allocator's state looks like at a moment. */
+#include <string.h>
+
+#include <memtool/plot.h>
+#include <memtool/query.h>
+
+#include "picture.h"
+#include "plot_verbs.h"
+
+struct segment_plot_settings {
+    struct mt_common common;
+    struct mt_picture picture;
+    struct mt_moment at;
+    int64_t device;
+    bool timeline;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+#define AT(field) .offset = offsetof(struct segment_plot_settings, field)
+
+static const struct mt_option OPTIONS[] = {
+    {.name = "at",
+     .kind = MT_OPTION_CUSTOM,
+     AT(at),
+     .arg = "WHEN",
+     .parse = mt_at_parse,
+     .help = "peak, oom, end, start, an event or a time (default end)",
+     .common = true},
+    {.name = "device",
+     .kind = MT_OPTION_INT,
+     AT(device),
+     .arg = "N",
+     .min = 0,
+     .max = 1023,
+     .help = "only this device",
+     .common = true},
+    {.letter = 's',
+     .name = "segments",
+     .kind = MT_OPTION_FLAG,
+     AT(timeline),
+     .help = "draw reserved segments over time, the same as trace_plot -s"},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {"State", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {"Picture", MT_PICTURE_OPTIONS, MT_PICTURE_OPTIONS_N,
+     offsetof(struct segment_plot_settings, picture)},
+};
+
+const struct mt_command mt_cmd_segment_plot = {
+    .name = "segment_plot",
+    .summary = "draw the allocator's state at a moment",
+    .usage = "[options] FILE",
+    .description =
+        "Draws each segment to scale, in rows by pool and stream: blocks in the colour of the "
+        "stack that holds them, holes blank, frees that wait for another stream hatched, bytes "
+        "lost to rounding in red. The suffix of -o names the format; without -o the picture is "
+        "drawn with characters.",
+    .examples = "memtool segment_plot snap.pickle --at oom -o state.svg    why it did not fit\n"
+                "memtool segment_plot snap.pickle --at peak                in the terminal",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct segment_plot_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = 1,
+    .run = run,
+};
+
+static void defaults(void *settings)
+{
+    struct segment_plot_settings *set = settings;
+    mt_picture_defaults(&set->picture);
+    set->at.kind = MT_AT_END;
+    set->device = -1;
+}
+
+/* A device with all that its panel is drawn from. */
+struct subject {
+    struct mt_replay replay;
+    struct mt_state state;
+    struct mt_buf moment;
+};
+
+struct plot {
+    struct mt_cli *cli;
+    struct segment_plot_settings *set;
+    const char *file;
+    struct mt_snapshot snapshot;
+    MT_VEC(struct subject) subjects;
+    MT_VEC(struct mt_segment_panel) panels;
+};
+
+/* "at the peak (event 1,206, after 4.62 s)". */
+static void say_moment(struct mt_buf *b, enum mt_moment_kind kind, const struct mt_replay *r,
+                       size_t done)
+{
+    static const char *const WORDS[] = {
+        [MT_AT_PEAK] = "at the peak", [MT_AT_OOM] = "at the out-of-memory event",
+        [MT_AT_END] = "at the end",   [MT_AT_START] = "before the first event",
+        [MT_AT_EVENT] = "after",      [MT_AT_TIME] = "at that time"};
+    mt_buf_text(b, WORDS[kind]);
+    if (done == 0 || done > r->n || kind == MT_AT_END) {
+        return;
+    }
+    int64_t us = r->events[done - 1].time_us, first = r->events[0].time_us;
+    mt_buf_printf(b, kind == MT_AT_EVENT ? " event %s" : " (event %s", mt_count_text(done - 1).s);
+    if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
+        mt_buf_printf(b, kind == MT_AT_EVENT ? " (%s)" : ", %s", mt_duration_text(us - first).s);
+    }
+    mt_buf_text(b, kind == MT_AT_EVENT ? "" : ")");
+}
+
+static enum mt_status add_device(struct plot *p, int32_t device, struct mt_error *err)
+{
+    struct subject u = {.moment = {0}};
+    size_t done = 0;
+    MT_TRY(mt_replay_init(&u.replay, &p->snapshot, device, err));
+    enum mt_status status = mt_moment_find(&p->set->at, &u.replay, &done, err);
+    if (status == MT_OK) {
+        status = mt_state_at(&p->snapshot, (size_t)device, done, &u.state, err);
+    }
+    if (status == MT_OK) {
+        say_moment(&u.moment, p->set->at.kind, &u.replay, done);
+        if (!mt_vec_push(&p->subjects, u) || u.moment.failed) {
+            status = mt_fail_nomem(err);
+        }
+    }
+    if (status != MT_OK &&
+        (p->subjects.n == 0 || p->subjects.v[p->subjects.n - 1].moment.p != u.moment.p)) {
+        mt_replay_release(&u.replay);
+        mt_state_release(&u.state);
+        mt_buf_release(&u.moment);
+    }
+    return status;
+}
+
+static enum mt_status add_devices(struct plot *p, struct mt_error *err)
+{
+    struct mt_devices devices = {0};
+    enum mt_status status = mt_devices_find(&devices, &p->snapshot, false, err);
+    for (size_t i = 0; status == MT_OK && i < devices.ids.n && i < MT_PLOT_MOST_DEVICES; i++) {
+        if (p->set->device < 0 || p->set->device == devices.ids.v[i]) {
+            status = add_device(p, devices.ids.v[i], err);
+        }
+    }
+    if (devices.ids.n > MT_PLOT_MOST_DEVICES && p->set->device < 0) {
+        mt_cli_note(p->cli, &p->set->common, "%s: the first %d of %zu devices are drawn", p->file,
+                    MT_PLOT_MOST_DEVICES, devices.ids.n);
+    }
+    mt_devices_release(&devices);
+    if (status == MT_OK && p->subjects.n == 0) {
+        status = add_device(p, p->set->device < 0 ? 0 : (int32_t)p->set->device, err);
+    }
+    for (size_t i = 0; status == MT_OK && i < p->subjects.n; i++) {
+        const struct subject *u = &p->subjects.v[i];
+        struct mt_segment_panel panel = {.snapshot = &p->snapshot,
+                                         .replay = &u->replay,
+                                         .state = &u->state,
+                                         .file = p->file,
+                                         .moment = u->moment.p ? u->moment.p : ""};
+        if (!mt_vec_push(&p->panels, panel)) {
+            status = mt_fail_nomem(err);
+        }
+    }
+    return status;
+}
+
+static int draw(struct plot *p, const struct mt_picture_target *target)
+{
+    struct mt_error err;
+    const struct mt_common *common = &p->set->common;
+    struct mt_plot_style style = mt_picture_style(p->cli, common, &p->set->picture);
+    struct mt_scene *scene = mt_scene_new(&style);
+    enum mt_status status =
+        scene ? mt_plot_segments(scene, p->panels.v, p->panels.n, &err) : mt_fail_nomem(&err);
+    return mt_picture_write(p->cli, common, &p->set->picture, target, scene, status, &err);
+}
+
+static void plot_release(struct plot *p)
+{
+    for (size_t i = 0; i < p->subjects.n; i++) {
+        mt_state_release(&p->subjects.v[i].state);
+        mt_replay_release(&p->subjects.v[i].replay);
+        mt_buf_release(&p->subjects.v[i].moment);
+    }
+    mt_vec_release(&p->subjects);
+    mt_vec_release(&p->panels);
+    mt_snapshot_release(&p->snapshot);
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct plot p = {.cli = cli, .set = settings, .file = files[0]};
+    struct mt_picture_target target;
+    struct mt_error err;
+    (void)n_files;
+    if (p.set->timeline) {
+        return mt_plot_segment_timeline(cli, &p.set->common, &p.set->picture,
+                                        (int32_t)p.set->device, files);
+    }
+    int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
+    if (code) {
+        return code;
+    }
+    int loaded = mt_cli_load(cli, &p.set->common, p.file, &p.snapshot);
+    if (loaded != 0 && loaded != 4) {
+        return loaded;
+    }
+    code = add_devices(&p, &err) == MT_OK ? draw(&p, &target) : mt_cli_fail(cli, p.file, &err);
+    plot_release(&p);
+    return code ? code : loaded;
+}

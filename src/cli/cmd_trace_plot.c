@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_plot: how memory moved over time. */
+#include <string.h>
+
+#include <memtool/plot.h>
+#include <memtool/query.h>
+
+#include "picture.h"
+#include "plot_verbs.h"
+
+struct trace_plot_settings {
+    struct mt_common common;
+    struct mt_filter filter;
+    struct mt_picture picture;
+    bool segments;
+    bool filter_freed;
+    int x;
+    uint64_t capacity;
+    bool per_alloc;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+static void release(void *settings);
+
+static const char *const AXES[] = {"event", "time", NULL};
+
+#define AT(field) .offset = offsetof(struct trace_plot_settings, field)
+
+static const struct mt_option OPTIONS[] = {
+    {.letter = 's',
+     .name = "segments",
+     .kind = MT_OPTION_FLAG,
+     AT(segments),
+     .help = "draw reserved segments, by the stack that needed them",
+     .common = true},
+    {.name = "x",
+     .kind = MT_OPTION_CHOICE,
+     AT(x),
+     .choices = AXES,
+     .help = "what the horizontal axis counts",
+     .common = true},
+    {.name = "capacity",
+     .kind = MT_OPTION_SIZE,
+     AT(capacity),
+     .arg = "SIZE",
+     .help = "draw a line at the size of the device (default: known after an OOM)",
+     .common = true},
+    {.name = "per-alloc",
+     .kind = MT_OPTION_FLAG,
+     AT(per_alloc),
+     .help = "one shape an allocation for the largest (-n, default 2000), not one a stack"},
+    {.name = "filter_freed",
+     .kind = MT_OPTION_FLAG,
+     AT(filter_freed),
+     .help = "leave out what is freed in the trace, the same as --live"},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {"Timeline", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {"Picture", MT_PICTURE_OPTIONS, MT_PICTURE_OPTIONS_N,
+     offsetof(struct trace_plot_settings, picture)},
+    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
+     offsetof(struct trace_plot_settings, filter)},
+};
+
+const struct mt_command mt_cmd_trace_plot = {
+    .name = "trace_plot",
+    .summary = "draw memory over time",
+    .usage = "[options] FILE...",
+    .description =
+        "Draws the memory in use over the recorded events: the stacks that hold most as bands, "
+        "reserved memory as a line, the capacity, the peak and each out-of-memory event. The "
+        "suffix of -o names the format; without -o the picture is drawn with characters. Several "
+        "files stand side by side on one scale.",
+    .examples = "memtool trace_plot snap.pickle -o mem.svg     for the browser\n"
+                "memtool trace_plot snap.pickle                in the terminal",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct trace_plot_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+    .release = release,
+};
+
+static void defaults(void *settings)
+{
+    struct trace_plot_settings *set = settings;
+    mt_filter_init(&set->filter);
+    mt_picture_defaults(&set->picture);
+}
+
+static void release(void *settings)
+{
+    struct trace_plot_settings *set = settings;
+    mt_filter_release(&set->filter);
+}
+
+/* A device of a file with all that its panel is drawn from. */
+struct subject {
+    size_t file;
+    struct mt_replay replay;
+    struct mt_timeline timeline;
+    struct mt_timeline_options options;
+};
+
+struct plot {
+    struct mt_cli *cli;
+    struct trace_plot_settings *set;
+    char **files;
+    size_t n_files;
+    struct mt_snapshot *snapshots; /* the first `loaded` of them are to be released */
+    size_t loaded;
+    MT_VEC(struct subject) subjects;
+    MT_VEC(struct mt_trace_panel) panels;
+    /* The part of the trace to show, taken out of the filter: memory from before it still counts.
+     */
+    uint64_t event_min, event_max;
+    bool has_time, time_is_absolute;
+    int64_t time_min_us, time_max_us;
+    bool salvaged;
+};
+
+static void take_window(struct plot *p)
+{
+    struct mt_filter *f = &p->set->filter;
+    p->event_min = f->event_min;
+    p->event_max = f->event_max;
+    p->has_time = f->has_time;
+    p->time_is_absolute = f->time_is_absolute;
+    p->time_min_us = f->time_min_us;
+    p->time_max_us = f->time_max_us;
+    f->event_min = 0;
+    f->event_max = UINT64_MAX;
+    f->has_time = false;
+}
+
+static int64_t add_clamped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+static void find_window(const struct plot *p, struct subject *u)
+{
+    u->options.first = p->event_min > u->replay.n ? u->replay.n : (size_t)p->event_min;
+    u->options.last = p->event_max > u->replay.n ? u->replay.n : (size_t)p->event_max;
+    if (!p->has_time || u->replay.n == 0) {
+        return;
+    }
+    int64_t base = p->time_is_absolute ? 0 : u->replay.events[0].time_us;
+    size_t lo = mt_timeline_event_at(&u->replay, add_clamped(base, p->time_min_us));
+    int64_t end = add_clamped(add_clamped(base, p->time_max_us), 1);
+    size_t hi = mt_timeline_event_at(&u->replay, end);
+    u->options.first = lo > u->options.first ? lo : u->options.first;
+    u->options.last = hi < u->options.last ? hi : u->options.last;
+}
+
+static size_t picture_columns(const struct plot *p, bool term)
+{
+    enum { BESIDE = 528, DEFAULT = 752, LEAST = 200 };
+    if (term) {
+        return (size_t)mt_picture_term(p->cli, &p->set->common, &p->set->picture).width;
+    }
+    int64_t w = p->set->picture.width / (int64_t)p->n_files;
+    return w == 0 ? DEFAULT : w > BESIDE + LEAST ? (size_t)(w - BESIDE) : (size_t)(w ? w : 1);
+}
+
+static void fill_options(const struct plot *p, struct subject *u, bool term,
+                         struct mt_filtered *filtered)
+{
+    enum { BANDS = 10, MOST_BANDS = 40 };
+    const struct trace_plot_settings *set = p->set;
+    int64_t limit = set->common.limit;
+    u->options = (struct mt_timeline_options){
+        .subject = set->segments ? MT_TIMELINE_SEGMENTS : MT_TIMELINE_MEMORY,
+        .by_time = set->x == 1,
+        .columns = picture_columns(p, term),
+        .bands = limit < 0 || set->per_alloc        ? BANDS
+                 : limit == 0 || limit > MOST_BANDS ? MOST_BANDS
+                                                    : (size_t)limit,
+        .filter = mt_filter_is_open(&set->filter) ? NULL : filtered,
+        .live_only = set->filter.live_only || set->filter_freed,
+        .freed_only = set->filter.freed_only,
+    };
+    find_window(p, u);
+}
+
+static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bool term,
+                                 struct mt_error *err)
+{
+    const struct mt_snapshot *s = &p->snapshots[file];
+    struct subject u = {.file = file};
+    struct mt_filtered filtered;
+    MT_TRY(mt_replay_init(&u.replay, s, device, err));
+    enum mt_status status = mt_filtered_init(&filtered, &p->set->filter, s, err);
+    if (status == MT_OK) {
+        fill_options(p, &u, term, &filtered);
+        status = mt_timeline_init(&u.timeline, &u.replay, &u.options, err);
+        mt_filtered_release(&filtered);
+    }
+    u.options.filter = NULL;
+    if (status == MT_OK && !mt_vec_push(&p->subjects, u)) {
+        mt_timeline_release(&u.timeline);
+        status = mt_fail_nomem(err);
+    }
+    if (status != MT_OK) {
+        mt_replay_release(&u.replay);
+    }
+    return status;
+}
+
+static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct mt_error *err)
+{
+    struct mt_devices devices = {0};
+    enum mt_status status = mt_devices_find(&devices, &p->snapshots[file], false, err);
+    size_t drawn = 0, had = p->subjects.n;
+    for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
+        int32_t device = devices.ids.v[i];
+        bool wanted = p->set->filter.device < 0 || p->set->filter.device == device;
+        if (wanted && drawn++ < MT_PLOT_MOST_DEVICES) {
+            status = add_device(p, file, device, term, err);
+        }
+    }
+    if (drawn > MT_PLOT_MOST_DEVICES) {
+        mt_cli_note(p->cli, &p->set->common, "%s: the first %d of %zu devices are drawn",
+                    p->files[file], MT_PLOT_MOST_DEVICES, drawn);
+    }
+    if (status == MT_OK && p->subjects.n == had) { /* an empty picture is an answer too */
+        int32_t device = p->set->filter.device < 0 ? 0 : p->set->filter.device;
+        status = add_device(p, file, device, term, err);
+    }
+    mt_devices_release(&devices);
+    return status;
+}
+
+static struct mt_trace_panel panel_of(const struct plot *p, const struct subject *u)
+{
+    enum { SHAPES = 2000 };
+    const struct trace_plot_settings *set = p->set;
+    const struct mt_timeline *t = &u->timeline;
+    struct mt_trace_panel panel = {.snapshot = &p->snapshots[u->file],
+                                   .replay = &u->replay,
+                                   .timeline = t,
+                                   .options = &u->options,
+                                   .file = p->files[u->file],
+                                   .column = u->file,
+                                   .capacity = set->capacity,
+                                   .capacity_from = "--capacity"};
+    if (set->per_alloc) {
+        panel.per_alloc = set->common.limit > 0 ? (size_t)set->common.limit : SHAPES;
+    }
+    if (panel.capacity == 0 && t->ooms.n > 0) {
+        const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+        /* With room on the device the request met a limit of the process, which no file names. */
+        panel.capacity = o->device_free < o->asked ? o->reserved + o->device_free : 0;
+        panel.capacity_from = "reserved + free at the OOM";
+    }
+    return panel;
+}
+
+static bool make_panels(struct plot *p)
+{
+    size_t row = 0;
+    for (size_t i = 0; i < p->subjects.n; i++) {
+        struct mt_trace_panel panel = panel_of(p, &p->subjects.v[i]);
+        row = i > 0 && p->subjects.v[i - 1].file == p->subjects.v[i].file ? row + 1 : 0;
+        panel.row = row;
+        if (!mt_vec_push(&p->panels, panel)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int draw_picture(struct plot *p, const struct mt_picture_target *target)
+{
+    struct mt_error err;
+    const struct mt_common *common = &p->set->common;
+    struct mt_plot_style style = mt_picture_style(p->cli, common, &p->set->picture);
+    struct mt_scene *scene = mt_scene_new(&style);
+    enum mt_status status =
+        scene ? mt_plot_trace(scene, p->panels.v, p->panels.n, &err) : mt_fail_nomem(&err);
+    return mt_picture_write(p->cli, common, &p->set->picture, target, scene, status, &err);
+}
+
+static int load_files(struct plot *p, bool term)
+{
+    struct mt_error err;
+    for (size_t i = 0; i < p->n_files; i++) {
+        int code = mt_cli_load(p->cli, &p->set->common, p->files[i], &p->snapshots[i]);
+        if (code != 0 && code != 4) {
+            return code;
+        }
+        p->loaded++;
+        p->salvaged |= code == 4;
+        if (add_devices(p, i, term, &err) != MT_OK) {
+            return mt_cli_fail(p->cli, p->files[i], &err);
+        }
+    }
+    if (!make_panels(p)) {
+        mt_fail_nomem(&err);
+        return mt_cli_fail(p->cli, NULL, &err);
+    }
+    return 0;
+}
+
+static void plot_release(struct plot *p)
+{
+    for (size_t i = 0; i < p->subjects.n; i++) {
+        mt_timeline_release(&p->subjects.v[i].timeline);
+        mt_replay_release(&p->subjects.v[i].replay);
+    }
+    mt_vec_release(&p->subjects);
+    mt_vec_release(&p->panels);
+    for (size_t i = 0; i < p->loaded; i++) {
+        mt_snapshot_release(&p->snapshots[i]);
+    }
+    mt_mem_free(p->snapshots);
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct plot p = {.cli = cli, .set = settings, .files = files, .n_files = n_files};
+    struct mt_picture_target target;
+    struct mt_error err;
+    int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
+    if (code) {
+        return code;
+    }
+    take_window(&p);
+    p.snapshots = mt_mem_zalloc(n_files, sizeof *p.snapshots);
+    if (!p.snapshots) {
+        mt_fail_nomem(&err);
+        return mt_cli_fail(cli, NULL, &err);
+    }
+    code = load_files(&p, target.term);
+    if (code == 0) {
+        code = draw_picture(&p, &target);
+    }
+    plot_release(&p);
+    return code ? code : p.salvaged ? 4 : 0;
+}
+
+int mt_plot_segment_timeline(struct mt_cli *cli, const struct mt_common *common,
+                             const struct mt_picture *picture, int32_t device, char **files)
+{
+    struct trace_plot_settings set = {.common = *common, .picture = *picture, .segments = true};
+    mt_filter_init(&set.filter);
+    set.filter.device = device;
+    return run(cli, &set, files, 1);
+}

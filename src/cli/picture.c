@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures as files: the options, which format is meant, and the way to the disk. A picture for
+ * standard output is made of characters when that is a terminal, or when --term asks for it; with
+ * no -o at all it always is, so that the verb answers over ssh at once.
+ */
+#include "picture.h"
+
+#include <string.h>
+
+#include "frame.h"
+
+static const char *const THEMES[] = {"light", "dark", NULL};
+
+#define AT(field) .offset = offsetof(struct mt_picture, field)
+
+const struct mt_option MT_PICTURE_OPTIONS[] = {
+    {.name = "format",
+     .kind = MT_OPTION_TEXT,
+     AT(format),
+     .arg = "NAME",
+     .help = "svg, png or pdf, whatever the suffix of the file says"},
+    {.name = "width",
+     .kind = MT_OPTION_INT,
+     AT(width),
+     .arg = "PX",
+     .min = 300,
+     .max = 10000,
+     .help = "width of the picture in px",
+     .common = true},
+    {.name = "height",
+     .kind = MT_OPTION_INT,
+     AT(height),
+     .arg = "PX",
+     .min = 200,
+     .max = 10000,
+     .help = "height of the picture in px"},
+    {.name = "scale",
+     .kind = MT_OPTION_NUMBER,
+     AT(scale),
+     .arg = "N",
+     .min = 0.25,
+     .max = 8,
+     .help = "pixels of a PNG per px (default 2)"},
+    {.name = "theme",
+     .kind = MT_OPTION_CHOICE,
+     AT(theme),
+     .choices = THEMES,
+     .help = "dark text on white, or light text on black",
+     .common = true},
+    {.name = "term",
+     .kind = MT_OPTION_FLAG,
+     AT(term),
+     .help = "draw with characters on standard output, as without -o",
+     .common = true},
+    {.name = "ascii", .kind = MT_OPTION_FLAG, AT(ascii), .help = "draw with ASCII characters only"},
+};
+_Static_assert(MT_COUNT(MT_PICTURE_OPTIONS) == MT_PICTURE_OPTIONS_N, "picture.h states how many");
+
+void mt_picture_defaults(struct mt_picture *p)
+{
+    p->scale = 2;
+}
+
+/* ".svg .png .pdf": what there is, for messages. */
+static void list_formats(struct mt_buf *b, bool suffixes)
+{
+    for (const struct mt_plot_format *f = MT_PLOT_FORMATS; f->name; f++) {
+        mt_buf_printf(b, "%s%s", b->n ? " " : "", suffixes ? f->suffix : f->name);
+    }
+}
+
+static int unknown_format(struct mt_cli *cli, const char *what, const char *given, bool suffixes)
+{
+    struct mt_buf known = {0};
+    list_formats(&known, suffixes);
+    int code = mt_cli_usage(cli, "%s: '%s' is not one of: %s%s", what, given,
+                            known.p ? known.p : "", suffixes ? " (--format names another)" : "");
+    mt_buf_release(&known);
+    return code;
+}
+
+int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
+                      const struct mt_picture *p, struct mt_picture_target *out)
+{
+    const char *path = common->output;
+    bool to_stdout = !path || strcmp(path, "-") == 0;
+    *out = (struct mt_picture_target){.term = p->term};
+    if (p->format) {
+        out->format = mt_plot_format_named(p->format);
+        return out->format ? 0 : unknown_format(cli, "--format", p->format, false);
+    }
+    if (p->term || (to_stdout && (!path || cli->out_is_terminal))) {
+        out->term = true;
+        return 0;
+    }
+    if (to_stdout) {
+        out->format = mt_plot_format_named("svg");
+        return 0;
+    }
+    out->format = mt_plot_format_of(path);
+    const char *dot = strrchr(path, '.');
+    return out->format ? 0 : unknown_format(cli, "-o: suffix", dot ? dot : "", true);
+}
+
+struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,
+                                      const struct mt_picture *p)
+{
+    struct mt_report r = mt_cli_report(cli, common, "");
+    return (struct mt_plot_style){
+        .width = (int)p->width,
+        .height = (int)p->height,
+        .theme = (enum mt_theme_name)p->theme,
+        .size = r.size,
+        .full_path = common->full_path,
+        .frame_is_internal = common->all_frames ? NULL : mt_frame_is_internal,
+    };
+}
+
+struct mt_term_style mt_picture_term(struct mt_cli *cli, const struct mt_common *common,
+                                     const struct mt_picture *p)
+{
+    enum { PIPED_WIDTH = 100, ROWS = 20, LEAST_WIDTH = 40, LEAST_ROWS = 8, BESIDES = 16 };
+    struct mt_report r = mt_cli_report(cli, common, "");
+    int width = cli->width > 0 ? cli->width : PIPED_WIDTH;
+    int rows = cli->height > BESIDES + LEAST_ROWS && cli->height < BESIDES + ROWS
+                   ? cli->height - BESIDES
+                   : ROWS;
+    return (struct mt_term_style){
+        .width = width < LEAST_WIDTH ? LEAST_WIDTH : width,
+        .height = rows,
+        .charset = p->ascii ? MT_TERM_ASCII : MT_TERM_BLOCKS,
+        .color = cli->out_color,
+        .size = r.size,
+    };
+}
+
+static void say_written(struct mt_cli *cli, const struct mt_common *common,
+                        const struct mt_scene *scene)
+{
+    if (cli->err_is_terminal && common->output && strcmp(common->output, "-") != 0) {
+        mt_cli_note(cli, common, "wrote %s, %d x %d px", common->output, mt_scene_width(scene),
+                    mt_scene_height(scene));
+    }
+}
+
+int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
+                     const struct mt_picture_target *target, struct mt_scene *scene,
+                     enum mt_status drawn, struct mt_error *err)
+{
+    struct mt_cli_output o = {0};
+    enum mt_status status = drawn;
+    if (status == MT_OK) {
+        status = mt_cli_output_open(cli, common, common->output, &o, err);
+    }
+    if (status == MT_OK) {
+        status = target->format->paint(scene, p->scale, o.stream, err);
+        if (status == MT_OK) {
+            status = mt_cli_output_commit(&o, err);
+        } else {
+            mt_cli_output_abandon(&o);
+        }
+    }
+    if (status == MT_OK) {
+        say_written(cli, common, scene);
+    }
+    mt_scene_free(scene);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, err);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What the verbs that draw share: the options of a picture, and writing it in the asked format. */
+#ifndef MEMTOOL_CLI_PICTURE_H
+#define MEMTOOL_CLI_PICTURE_H
+
+#include <memtool/plot.h>
+
+#include "command.h"
+
+struct mt_picture {
+    const char *format;    /* --format */
+    int64_t width, height; /* px; 0: chosen */
+    double scale;
+    int theme; /* enum mt_theme_name */
+    bool term, ascii;
+};
+extern const struct mt_option MT_PICTURE_OPTIONS[];
+enum { MT_PICTURE_OPTIONS_N = 7 };
+void mt_picture_defaults(struct mt_picture *p);
+
+/* Where the picture goes: characters on a terminal, or a format. */
+struct mt_picture_target {
+    bool term;
+    const struct mt_plot_format *format; /* unless term */
+};
+
+/* From -o, --format and --term. 0, or the exit code after saying what is wrong. */
+int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
+                      const struct mt_picture *p, struct mt_picture_target *out);
+
+struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,
+                                      const struct mt_picture *p);
+struct mt_term_style mt_picture_term(struct mt_cli *cli, const struct mt_common *common,
+                                     const struct mt_picture *p);
+
+/* Paints and frees the scene into -o. `drawn` is what came of drawing it, err holds its failure.
+ * Returns the exit code. */
+int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
+                     const struct mt_picture_target *target, struct mt_scene *scene,
+                     enum mt_status drawn, struct mt_error *err);
+
+#endif
