@@ -333,7 +333,7 @@ const char *mt_machine_describe(const struct mt_machine *m, mt_word w)
         "a string",      "a list of frames", "None, true or false",     "an empty dictionary",
         "an empty list", "a container",      "a trace event",           "a segment",
         "a block",       "a history entry",  "an annotation",           "a frame"};
-    static const char *const containers[] = {"a list", "a tuple", "a dictionary",
+    static const char *const containers[] = {"a list of other things", "a tuple", "a dictionary",
                                              "a list of records"};
     if (mt_word_tag(w) == MT_TAG_CONTAINER) {
         return containers[mt_container_of(m, w)->kind];
