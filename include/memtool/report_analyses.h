@@ -6,9 +6,11 @@
 #ifndef MEMTOOL_REPORT_ANALYSES_H
 #define MEMTOOL_REPORT_ANALYSES_H
 
+#include <memtool/frag.h>
 #include <memtool/leaks.h>
 #include <memtool/peak.h>
 #include <memtool/report.h>
+#include <memtool/summary.h>
 
 /* ---- peak ---- */
 
@@ -44,5 +46,35 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
 enum mt_status mt_report_leaks_json(const struct mt_report *r, const struct mt_snapshot *s,
                                     const struct mt_leaks_result *x, bool one_line,
                                     struct mt_error *err) MT_NODISCARD;
+
+/* ---- frag ---- */
+
+struct mt_frag_result {
+    struct mt_frag frag;
+    struct mt_frag_sources sources;
+};
+enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *devices, size_t n,
+                                   struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_frag_json(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *devices, size_t n, bool one_line,
+                                   struct mt_error *err) MT_NODISCARD;
+
+/* ---- summary ---- */
+
+/* The table of torch.cuda.memory_summary(), one a device; cells that are not known are blank. */
+void mt_report_summary_text(const struct mt_report *r, const struct mt_summary *devices, size_t n);
+enum mt_status mt_report_summary_json(const struct mt_report *r, const struct mt_summary *devices,
+                                      size_t n, bool one_line, struct mt_error *err) MT_NODISCARD;
+
+/* Tables of one log: one row each, with the change to the one before. */
+enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_logged *l,
+                                     struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_logged_json(const struct mt_report *r, const struct mt_logged *l,
+                                     bool one_line, struct mt_error *err) MT_NODISCARD;
+/* Two logs, the nth table of a device against the nth of the other. */
+enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struct mt_logged *a,
+                                          const struct mt_logged *b, struct mt_error *err)
+    MT_NODISCARD;
 
 #endif

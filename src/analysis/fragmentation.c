@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where free memory lies. Each free block is counted under one cause, so that the causes and the
+ * pending blocks sum to reserved - allocated: private pools first (nobody else may use them), then
+ * other streams, then wholly free segments, and what is left are holes beside live blocks.
+ *
+ * empty_cache gives back wholly free segments of the default pools on all streams. Of an expandable
+ * segment it unmaps the whole pages inside free blocks (CUDACachingAllocator.cpp,
+ * release_cached_blocks and ExpandableSegment::unmap; pages of 2 MiB in the small and 20 MiB in the
+ * large pool). Private pools keep theirs as long as their graph or MemPool lives, which a snapshot
+ * does not tell.
+ */
+#include <memtool/frag.h>
+
+#include <stdlib.h>
+
+#include <memtool/hash.h>
+#include <memtool/mem.h>
+#include <memtool/state.h>
+
+#define SMALL_PAGE (UINT64_C(2) << 20)
+#define LARGE_PAGE (UINT64_C(20) << 20)
+
+struct looker {
+    const struct mt_snapshot *s;
+    const struct mt_state *st;
+    struct mt_filtered *f;
+    struct mt_frag *out;
+    struct mt_idmap pins;     /* stack -> index */
+    struct mt_idmap pools;    /* hash of stream, kind and id -> index */
+    MT_VEC(uint32_t) present; /* pins of the segment at hand */
+    MT_VEC(size_t) seen;      /* by pin: 1 + the last segment that it was found in */
+};
+
+static bool is_private(const struct mt_segment *g)
+{
+    return g->pool.a != 0 || g->pool.b != 0;
+}
+
+static bool passes(const struct looker *x, const struct mt_segment *g)
+{
+    return !x->f || mt_filtered_segment(x->f, g);
+}
+
+/* The stream with most reserved memory; the first of equals. */
+static enum mt_status find_main_stream(const struct looker *x, struct mt_error *err)
+{
+    uint64_t *reserved = mt_mem_zalloc(x->s->n_streams, sizeof *reserved);
+    if (!reserved) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < x->st->n_segments; i++) {
+        const struct mt_segment *g = &x->st->segments[i];
+        if (passes(x, g) && !is_private(g)) {
+            reserved[g->stream] += g->total_size;
+        }
+    }
+    size_t best = 0;
+    for (size_t i = 1; i < x->s->n_streams; i++) {
+        best = reserved[i] > reserved[best] ? i : best;
+    }
+    x->out->main_stream = (uint16_t)best;
+    mt_mem_free(reserved);
+    return MT_OK;
+}
+
+/* ---- one segment ---- */
+
+struct content {
+    uint64_t free, live, largest_hole, pages;
+};
+
+/* Whole pages inside a free block of an expandable segment. */
+static uint64_t unmappable(const struct mt_segment *g, const struct mt_block *b)
+{
+    uint64_t page = g->kind == MT_POOL_SMALL ? SMALL_PAGE : LARGE_PAGE;
+    uint64_t offset = b->addr - g->addr;
+    uint64_t begin = (offset + page - 1) / page;
+    uint64_t end = (offset + b->size) / page;
+    return end > begin ? (end - begin) * page : 0;
+}
+
+static void count_block(struct looker *x, const struct mt_segment *g, const struct mt_block *b,
+                        struct content *c)
+{
+    switch (b->state) {
+    case MT_BLOCK_INACTIVE:
+        c->free += b->size;
+        c->largest_hole = b->size > c->largest_hole ? b->size : c->largest_hole;
+        c->pages += g->expandable ? unmappable(g, b) : 0;
+        x->out->inactive_split += !g->expandable && g->n_blocks > 1 ? b->size : 0;
+        return;
+    case MT_BLOCK_ALLOCATED:
+        x->out->allocated += b->size;
+        x->out->rounding += b->size > b->requested ? b->size - b->requested : 0;
+        break;
+    default: x->out->pending += b->size; break;
+    }
+    c->live += b->size;
+}
+
+static struct mt_frag_pool *pool_of(struct looker *x, const struct mt_segment *g)
+{
+    uint64_t key = mt_hash_mix((uint64_t)g->pool.a, (uint64_t)g->pool.b);
+    key = mt_hash_mix(key, (uint64_t)g->stream << 1 | g->kind);
+    const uint32_t *found = mt_idmap_find(&x->pools, key);
+    if (found) {
+        return &x->out->pools.v[*found];
+    }
+    struct mt_frag_pool fresh = {
+        .stream = g->stream, .pool = g->pool, .kind = (enum mt_pool_kind)g->kind};
+    bool ok = mt_vec_push(&x->out->pools, fresh) &&
+              mt_idmap_put(&x->pools, key, (uint32_t)x->out->pools.n - 1);
+    return ok ? &x->out->pools.v[x->out->pools.n - 1] : NULL;
+}
+
+static void count_cause(struct mt_frag *out, const struct mt_segment *g, const struct content *c)
+{
+    if (is_private(g)) {
+        out->private_pool += c->free;
+    } else if (g->stream != out->main_stream) {
+        out->other_stream += c->free;
+    } else if (!c->live) {
+        out->idle_segments += c->free;
+    } else {
+        out->holes += c->free;
+    }
+    if (!is_private(g)) {
+        out->empty_cache += g->expandable ? c->pages : c->live ? 0 : g->total_size;
+    }
+}
+
+/* ---- pins ---- */
+
+static bool pin_of(struct looker *x, uint32_t stack, uint32_t *index)
+{
+    const uint32_t *found = mt_idmap_find(&x->pins, stack);
+    if (found) {
+        *index = *found;
+        return true;
+    }
+    struct mt_frag_pin fresh = {.stack = stack};
+    *index = (uint32_t)x->out->pins.n;
+    return mt_vec_push(&x->out->pins, fresh) && mt_vec_push(&x->seen, 0) &&
+           mt_idmap_put(&x->pins, stack, *index);
+}
+
+static bool collect_pins(struct looker *x, const struct mt_segment *g)
+{
+    size_t mark = 1 + (size_t)(g - x->st->segments);
+    x->present.n = 0;
+    for (uint32_t i = 0; i < g->n_blocks; i++) {
+        const struct mt_block *b = &x->st->blocks[g->first_block + i];
+        uint32_t pin;
+        if (b->state == MT_BLOCK_INACTIVE) {
+            continue;
+        }
+        if (!pin_of(x, b->stack, &pin)) {
+            return false;
+        }
+        if (x->seen.v[pin] != mark && !mt_vec_push(&x->present, pin)) {
+            return false;
+        }
+        x->seen.v[pin] = mark;
+        x->out->pins.v[pin].live_bytes += b->size;
+    }
+    return true;
+}
+
+/* Shares the segment's free bytes among the stacks in it; what does not divide goes to the first.
+ */
+static bool share_free(struct looker *x, const struct mt_segment *g, const struct content *c)
+{
+    if (!c->live || !c->free) {
+        return true;
+    }
+    if (!collect_pins(x, g)) {
+        return false;
+    }
+    uint64_t n = x->present.n;
+    for (size_t i = 0; i < n; i++) {
+        struct mt_frag_pin *pin = &x->out->pins.v[x->present.v[i]];
+        pin->free_held += c->free / n + (i ? 0 : c->free % n);
+        pin->alone += n == 1 ? c->free : 0;
+        pin->segments++;
+    }
+    return true;
+}
+
+/* ---- all ---- */
+
+static bool look_at_segment(struct looker *x, const struct mt_segment *g)
+{
+    struct content c = {0};
+    for (uint32_t i = 0; i < g->n_blocks; i++) {
+        count_block(x, g, &x->st->blocks[g->first_block + i], &c);
+    }
+    struct mt_frag_pool *pool = pool_of(x, g);
+    if (!pool) {
+        return false;
+    }
+    pool->reserved += g->total_size;
+    pool->free += c.free;
+    pool->segments++;
+    pool->largest_hole = c.largest_hole > pool->largest_hole ? c.largest_hole : pool->largest_hole;
+    x->out->reserved += g->total_size;
+    x->out->largest_hole =
+        c.largest_hole > x->out->largest_hole ? c.largest_hole : x->out->largest_hole;
+    count_cause(x->out, g, &c);
+    return share_free(x, g, &c);
+}
+
+static int compare_pools(const void *a, const void *b)
+{
+    const struct mt_frag_pool *x = a;
+    const struct mt_frag_pool *y = b;
+    if (x->free != y->free) {
+        return x->free < y->free ? 1 : -1;
+    }
+    if (x->reserved != y->reserved) {
+        return x->reserved < y->reserved ? 1 : -1;
+    }
+    return x->stream != y->stream ? x->stream - y->stream : (int)x->kind - (int)y->kind;
+}
+
+static int compare_pins(const void *a, const void *b)
+{
+    const struct mt_frag_pin *x = a;
+    const struct mt_frag_pin *y = b;
+    if (x->free_held != y->free_held) {
+        return x->free_held < y->free_held ? 1 : -1;
+    }
+    return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void conclude(struct mt_frag *out)
+{
+    if (out->pools.n) {
+        qsort(out->pools.v, out->pools.n, sizeof *out->pools.v, compare_pools);
+    }
+    if (out->pins.n) {
+        qsort(out->pins.v, out->pins.n, sizeof *out->pins.v, compare_pins);
+    }
+    out->fragmentation = out->reserved ? 1 - (double)out->allocated / (double)out->reserved : 0;
+    out->class = out->fragmentation < 0.2    ? MT_FRAG_NORMAL
+                 : out->fragmentation <= 0.4 ? MT_FRAG_WORK_ON_IT
+                                             : MT_FRAG_ACT;
+}
+
+static enum mt_status look(struct looker *x, struct mt_error *err)
+{
+    MT_TRY(find_main_stream(x, err));
+    for (size_t i = 0; i < x->st->n_segments; i++) {
+        if (passes(x, &x->st->segments[i]) && !look_at_segment(x, &x->st->segments[i])) {
+            return mt_fail_nomem(err);
+        }
+    }
+    conclude(x->out);
+    return MT_OK;
+}
+
+enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
+                            const struct mt_replay *r, struct mt_filtered *f,
+                            const struct mt_moment *at, struct mt_error *err)
+{
+    *out = (struct mt_frag){.device = r->device, .at = at->kind, .n_events = r->n};
+    MT_TRY(mt_moment_find(at, r, &out->events_done, err));
+    struct mt_state st;
+    MT_TRY(mt_state_at(s, (size_t)r->device, out->events_done, &st, err));
+    struct looker x = {.s = s, .st = &st, .f = f, .out = out};
+    enum mt_status status = look(&x, err);
+    mt_idmap_release(&x.pins);
+    mt_idmap_release(&x.pools);
+    mt_vec_release(&x.present);
+    mt_vec_release(&x.seen);
+    mt_state_release(&st);
+    return status;
+}
+
+void mt_frag_release(struct mt_frag *f)
+{
+    mt_vec_release(&f->pools);
+    mt_vec_release(&f->pins);
+    *f = (struct mt_frag){0};
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool summary: torch.cuda.memory_summary() from a snapshot, or out of logs. */
+#include <errno.h>
+#include <string.h>
+
+#include <memtool/query.h>
+#include <memtool/read.h>
+#include <memtool/report_analyses.h>
+#include <memtool/summary.h>
+
+#include "command.h"
+
+struct summary_settings {
+    struct mt_common common;
+    int64_t device; /* -1: all */
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+static const struct mt_option OPTIONS[] = {
+    {.name = "device",
+     .kind = MT_OPTION_INT,
+     .offset = offsetof(struct summary_settings, device),
+     .arg = "N",
+     .help = "only this device",
+     .max = 1023,
+     .common = true},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+};
+
+const struct mt_command mt_cmd_summary = {
+    .name = "summary",
+    .summary = "the table of memory_summary() from a snapshot or out of logs",
+    .usage = "[options] FILE...",
+    .description =
+        "From a snapshot: the table that torch.cuda.memory_summary() would have printed at that "
+        "moment. Peaks and totals are there when the trace reaches back to the start of the "
+        "process; cells that the file does not determine are blank. From a log with such tables: "
+        "one row a table, with the change to the one before, and the first odd one marked. From "
+        "two logs: the second against the first.",
+    .examples = "memtool summary snap.pickle             what memory_summary() would print\n"
+                "memtool summary monday.log tuesday.log  how two runs differ",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct summary_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+};
+
+static void defaults(void *settings)
+{
+    struct summary_settings *x = settings;
+    x->device = -1;
+}
+
+/* ---- input: a snapshot, else a log ---- */
+
+struct input {
+    bool is_log;
+    struct mt_snapshot snapshot;
+    struct mt_buf text; /* of the log; its tables are copies */
+    struct mt_logged log;
+};
+
+static void input_release(struct input *in)
+{
+    if (!in->is_log) {
+        mt_snapshot_release(&in->snapshot);
+    }
+    mt_logged_release(&in->log);
+    mt_buf_release(&in->text);
+}
+
+enum { MAX_LOG_MIB = 1024 };
+
+static enum mt_status slurp(const char *file, struct mt_buf *b, struct mt_error *err)
+{
+    bool standard = strcmp(file, "-") == 0;
+    FILE *in = standard ? stdin : fopen(file, "rb");
+    if (!in) {
+        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
+    }
+    char chunk[65536];
+    size_t n;
+    while (b->n >> 20 < MAX_LOG_MIB && (n = fread(chunk, 1, sizeof chunk, in)) > 0) {
+        mt_buf_add(b, chunk, n);
+    }
+    bool failed = ferror(in) != 0;
+    if (!standard) {
+        fclose(in);
+    }
+    if (failed) {
+        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
+    }
+    if (b->n >> 20 >= MAX_LOG_MIB) {
+        return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "a log may have at most %d MiB", MAX_LOG_MIB);
+    }
+    return b->failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+/* Whether the file has a table in it; then *in is a log. */
+static enum mt_status try_log(const char *file, struct input *in, struct mt_error *err)
+{
+    in->is_log = true;
+    if (!in->text.n) {
+        MT_TRY(slurp(file, &in->text, err));
+    }
+    return mt_logged_find(&in->log, mt_buf_view(&in->text), err);
+}
+
+static int open_input(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                      struct input *in)
+{
+    struct mt_error err;
+    *in = (struct input){0};
+    /* Standard input can be read once only: as a log when it has a table, else it is a snapshot. */
+    bool standard = strcmp(file, "-") == 0;
+    enum mt_status status = standard ? slurp(file, &in->text, &err) : MT_OK;
+    struct mt_read_options o = {.max_input = common->max_input,
+                                .max_depth = (uint32_t)common->max_depth,
+                                .max_events = common->max_events,
+                                .salvage = common->salvage,
+                                .hash_seed = cli->hash_seed};
+    if (status == MT_OK) {
+        status = standard ? mt_snapshot_read_memory(in->text.p ? in->text.p : "", in->text.n, 0, &o,
+                                                    &in->snapshot, &err)
+                          : mt_snapshot_read(file, &o, &in->snapshot, &err);
+    }
+    if (status == MT_OK) {
+        if (in->snapshot.source.salvaged) {
+            mt_cli_note(cli, common, "%s: only partly readable: %s", file,
+                        in->snapshot.source.damage);
+            return 4;
+        }
+        return 0;
+    }
+    struct mt_error log_err;
+    bool may_be_log = status == MT_FORMAT || status == MT_UNSUPPORTED;
+    in->is_log = true;
+    if (may_be_log && try_log(file, in, &log_err) == MT_OK && in->log.tables.n) {
+        return 0;
+    }
+    if (may_be_log) {
+        mt_hint(&err, "a log is read too when it holds a table of torch.cuda.memory_summary()");
+    }
+    input_release(in);
+    return mt_cli_fail(cli, file, &err);
+}
+
+/* ---- reports ---- */
+
+static enum mt_status report_snapshot(const struct mt_report *r, const struct mt_snapshot *s,
+                                      int64_t device, bool one_line, struct mt_error *err)
+{
+    struct mt_devices ids = {0};
+    MT_VEC(struct mt_summary) list = {0};
+    enum mt_status status = mt_devices_find(&ids, s, false, err);
+    for (size_t i = 0; status == MT_OK && i < ids.ids.n; i++) {
+        struct mt_summary one;
+        if (device >= 0 && ids.ids.v[i] != device) {
+            continue;
+        }
+        status = mt_summary_find(&one, s, ids.ids.v[i], err);
+        if (status == MT_OK && !mt_vec_push(&list, one)) {
+            status = mt_fail_nomem(err);
+        }
+    }
+    if (status == MT_OK && device >= 0 && !list.n) {
+        status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                         "device %d has neither segments nor events in this file", (int)device);
+    }
+    if (status == MT_OK && r->json) {
+        status = mt_report_summary_json(r, list.v, list.n, one_line, err);
+    } else if (status == MT_OK) {
+        mt_report_summary_text(r, list.v, list.n);
+    }
+    mt_vec_release(&list);
+    mt_devices_release(&ids);
+    return status;
+}
+
+/* Leaves only tables of the device. */
+static void keep_device(struct mt_logged *l, int64_t device)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->tables.n; i++) {
+        if (device < 0 || l->tables.v[i].device == device) {
+            l->tables.v[n++] = l->tables.v[i];
+        }
+    }
+    l->tables.n = n;
+}
+
+static int report_input(struct mt_cli *cli, const struct summary_settings *x,
+                        const struct mt_report *r, struct input *in, bool several)
+{
+    struct mt_error err;
+    enum mt_status status;
+    if (!in->is_log) {
+        status = report_snapshot(r, &in->snapshot, x->device, several, &err);
+    } else if (r->json) {
+        status = mt_report_logged_json(r, &in->log, several, &err);
+    } else {
+        status = mt_report_logged_text(r, &in->log, &err);
+    }
+    return status == MT_OK ? 0 : mt_cli_fail(cli, r->file, &err);
+}
+
+static void print_name(const struct mt_report *r)
+{
+    struct mt_buf b = {0};
+    mt_text_safe(&b, mt_str_from(r->file));
+    fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
+            mt_color_end(r));
+    mt_buf_release(&b);
+}
+
+/* Two logs in text are set side by side; everything else comes one after the other. */
+static int report_files(struct mt_cli *cli, const struct summary_settings *x,
+                        const struct mt_report *r, char **files, size_t n)
+{
+    struct input first;
+    struct input second;
+    int exit_code = 0;
+    if (n == 2 && !r->json) {
+        exit_code = open_input(cli, &x->common, files[0], &first);
+        if (exit_code && exit_code != 4) {
+            return exit_code;
+        }
+        int other = first.is_log ? open_input(cli, &x->common, files[1], &second) : 1;
+        if (other == 0 && second.is_log) {
+            struct mt_error err;
+            keep_device(&first.log, x->device);
+            keep_device(&second.log, x->device);
+            exit_code = mt_report_logged_pair_text(r, &first.log, &second.log, &err) == MT_OK
+                            ? 0
+                            : mt_cli_fail(cli, NULL, &err);
+            input_release(&first);
+            input_release(&second);
+            return exit_code;
+        }
+        if (other == 0 || other == 4) {
+            input_release(&second);
+        }
+        input_release(&first);
+        exit_code = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct mt_report here = *r;
+        here.file = files[i];
+        int one = open_input(cli, &x->common, files[i], &first);
+        if (one == 0 || one == 4) {
+            keep_device(&first.log, x->device);
+            if (n > 1 && !r->json && !r->separator) {
+                fputs(i ? "\n" : "", r->out);
+                print_name(&here);
+            }
+            int printed = report_input(cli, x, &here, &first, n > 1);
+            one = printed ? printed : one;
+            input_release(&first);
+        }
+        exit_code = exit_code ? exit_code : one;
+    }
+    return exit_code;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    const struct summary_settings *x = settings;
+    struct mt_report r;
+    struct mt_cli_output o;
+    int exit_code = mt_cli_report_begin(cli, &x->common, files[0], &r, &o);
+    if (exit_code) {
+        return exit_code;
+    }
+    return mt_cli_report_end(cli, &o, report_files(cli, x, &r, files, n_files));
+}
