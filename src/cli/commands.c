@@ -14,6 +14,7 @@ extern const struct mt_command mt_cmd_compare;
 extern const struct mt_command mt_cmd_trace_plot;
 extern const struct mt_command mt_cmd_segment_plot;
 extern const struct mt_command mt_cmd_convert;
+extern const struct mt_command mt_cmd_ranks;
 extern const struct mt_command mt_cmd_completion;
 
 const struct mt_command *const MT_COMMANDS[] = {
@@ -29,6 +30,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_trace_plot,
     &mt_cmd_segment_plot,
     &mt_cmd_convert,
+    &mt_cmd_ranks,
     &mt_cmd_completion,
     NULL,
 };
