@@ -344,6 +344,10 @@ enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
     } else if (tag == MT_TAG_CONTAINER) {
         mt_container_of(m, w)->memo = (uint32_t)index + 1;
     }
+    if (index < m->memo.packed.n) {
+        memset(m->key_refs, 0,
+               sizeof m->key_refs); /* an entry changes: what was learned may be wrong */
+    }
     return mt_memo_put(&m->memo, index, w) ? MT_OK : mt_fail_nomem(m->err);
 }
 
