@@ -19,6 +19,9 @@
 
 /* ---- shared ---- */
 
+/* "Device 0"; "Pinned host memory" for -1. */
+struct mt_size_text mt_device_label(int32_t device);
+
 /* "stream 1 (0x55d0c0de)", "stream 0"; the number is what --stream takes. */
 void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream);
 

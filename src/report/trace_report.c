@@ -145,8 +145,8 @@ static size_t walk(struct mt_listing *x, struct mt_step *at)
 static void text_head(const struct mt_listing *x)
 {
     const struct mt_replay *p = x->l->replay;
-    fprintf(x->r->out, "%sDevice %d%s: %s events\n", mt_color_begin(x->r, MT_COLOR_HEAD),
-            (int)p->device, mt_color_end(x->r), mt_count_text(p->n).s);
+    fprintf(x->r->out, "%s%s%s: %s events\n", mt_color_begin(x->r, MT_COLOR_HEAD),
+            mt_device_label(p->device).s, mt_color_end(x->r), mt_count_text(p->n).s);
     if (p->ghosts.n || p->start_reserved) {
         fprintf(x->r->out, "before the first: %s alive in %s allocation%s, %s reserved",
                 mt_report_size(x->r, p->ghost_bytes).s, mt_count_text(p->ghosts.n).s,
