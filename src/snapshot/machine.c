@@ -15,6 +15,8 @@
 
 #include <memtool/hash.h>
 
+enum { MIN_STACK = 64 };
+
 #define FAIL(m, ...) mt_fail((m)->err, MT_FORMAT, (m)->offset, __VA_ARGS__)
 
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,
@@ -22,6 +24,9 @@ enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint3
 {
     *m = (struct mt_machine){
         .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events};
+    if (!mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
+        return mt_fail_nomem(err);
+    }
     return mt_schema_init(&m->schema, b, err);
 }
 
