@@ -192,7 +192,7 @@ enum mt_status mt_alloc_process_events(struct mt_alloc *a, struct mt_error *err)
 /* torch.cuda.empty_cache(). Errors: MT_DEVICE. */
 enum mt_status mt_alloc_empty_cache(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
 
-/* The block in use or pending that begins at `addr`; 0 when there is none. Needs find_by_addr. */
+/* The block in use that begins at `addr`; 0 when there is none. Needs find_by_addr. */
 mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr);
 
 struct mt_alloc_block_info {
@@ -208,8 +208,8 @@ void mt_alloc_block_get(const struct mt_alloc *a, mt_alloc_block block,
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r);
 
 /* Bytes that a request takes after rounding, and those asked of the device for it on a miss. */
-uint64_t mt_alloc_round(const struct mt_alloc *a, uint64_t size);
-uint64_t mt_alloc_segment_size(const struct mt_alloc *a, uint64_t rounded);
+uint64_t mt_alloc_round(const struct mt_alloc_settings *s, mt_torch_release release, uint64_t size);
+uint64_t mt_alloc_segment_size(const struct mt_alloc_settings *s, uint64_t rounded);
 
 /* ---- private pools ---- */
 

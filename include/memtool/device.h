@@ -80,6 +80,8 @@ struct mt_device_sim;
 struct mt_device_sim_options {
     uint64_t total;    /* bytes that the properties report */
     uint64_t capacity; /* bytes that can be had at once; 0: as many as `total` */
+    uint64_t held;     /* bytes of them that are taken from the start */
+    uint64_t above;    /* all new addresses lie above this one */
 };
 
 /*

@@ -268,20 +268,20 @@ static inline void stats_net(struct mt_alloc *a, enum mt_alloc_stat_id id, bool 
 
 /* ---- alloc_rounding.c ---- */
 
-uint64_t mt_rounded_size(const struct mt_alloc *a, uint64_t size);
+uint64_t mt_rounded_size(const struct mt_alloc_settings *s, const struct policy *policy,
+                         uint64_t size);
 
 static inline uint64_t round_up(uint64_t n, uint64_t unit)
 {
     return (n + unit - 1) / unit * unit;
 }
 
-static inline uint64_t segment_size(const struct mt_alloc *a, uint64_t rounded)
+static inline uint64_t segment_size(const struct mt_alloc_settings *s, uint64_t rounded)
 {
     if (rounded <= SMALL_SIZE) {
         return SMALL_BUFFER;
     }
-    return rounded < MIN_LARGE_ALLOC ? a->settings.large_segment_size
-                                     : round_up(rounded, ROUND_LARGE);
+    return rounded < MIN_LARGE_ALLOC ? s->large_segment_size : round_up(rounded, ROUND_LARGE);
 }
 
 /* ---- alloc_observe.c ---- */

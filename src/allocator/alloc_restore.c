@@ -14,19 +14,28 @@ static bool touch(const struct mt_alloc_restore_block *x, const struct mt_alloc_
     return (!x->mapped && !y->mapped) || (x->mapped && y->mapped && idle);
 }
 
-static bool is_sound(const struct mt_alloc_restore_segment *s)
+/* Pages are mapped as a whole: runs begin and end at their borders. */
+static bool at_page(const struct mt_alloc_restore_segment *s, size_t i, uint64_t offset,
+                    uint64_t page)
+{
+    bool border = i == 0 || i == s->n_blocks || s->blocks[i].mapped != s->blocks[i - 1].mapped;
+    return !s->expandable || !border || offset % page == 0;
+}
+
+static bool is_sound(const struct mt_alloc_restore_segment *s, uint64_t page)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < s->n_blocks; i++) {
         const struct mt_alloc_restore_block *b = &s->blocks[i];
         if (b->size == 0 || b->size > SIZE_BOUND || sum > SIZE_BOUND ||
             (!b->mapped && (!s->expandable || b->state != MT_ALLOC_FREE)) ||
-            (i > 0 && touch(b - 1, b))) {
+            (i > 0 && touch(b - 1, b)) || !at_page(s, i, sum, page)) {
             return false;
         }
         sum += b->size;
     }
-    return s->n_blocks > 0 && sum == s->size && s->addr <= UINT64_MAX - sum;
+    return s->n_blocks > 0 && sum == s->size && s->addr <= UINT64_MAX - sum &&
+           at_page(s, s->n_blocks, sum, page);
 }
 
 static void count_segment(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
@@ -127,7 +136,7 @@ static void enter_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segme
 enum mt_status mt_alloc_restore(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
                                 mt_alloc_block *blocks_out, struct mt_error *err)
 {
-    if (!is_sound(s)) {
+    if (!is_sound(s, s->small ? SMALL_BUFFER : a->settings.large_segment_size)) {
         return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
                        "the blocks of the segment at 0x%llx do not fit together",
                        (unsigned long long)s->addr);

@@ -98,7 +98,8 @@ static bool visit_blocks(const struct mt_alloc *a, uint32_t first, const struct 
 enum mt_status mt_alloc_walk(const struct mt_alloc *a, const struct mt_alloc_visitor *v,
                              struct mt_error *err)
 {
-    struct heads h = {{0}};
+    struct heads h;
+    memset(&h, 0, sizeof h);
     if (!gather(a, &h)) {
         mt_vec_release(&h.list);
         return mt_fail_nomem(err);

@@ -200,7 +200,7 @@ bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request 
     if (r->size >= REQUEST_GUARD) {
         return false;
     }
-    uint64_t size = mt_rounded_size(a, r->size);
+    uint64_t size = mt_rounded_size(&a->settings, a->policy, r->size);
     uint32_t pair = mt_pair_find(a, mt_route(a, r));
     uint32_t bin = pair == UINT32_MAX ? 0 : mt_bin_find(a, pair, size <= SMALL_SIZE, r->stream);
     return bin && search(a, a->bins.v[bin], size);
@@ -390,8 +390,8 @@ static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error
 {
     struct mt_alloc_pool_id id = mt_route(a, w->request);
     uint32_t pair = mt_pair_get(a, id);
-    w->size = mt_rounded_size(a, w->request->size);
-    w->alloc_size = segment_size(a, w->size);
+    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
+    w->alloc_size = segment_size(&a->settings, w->size);
     w->capturing = a->n_captures > 0 || (w->request->has_pool && id.a != 0);
     w->bin =
         pair == UINT32_MAX ? 0 : mt_bin_get(a, pair, w->size <= SMALL_SIZE, w->request->stream);

@@ -6,7 +6,7 @@
  * something was freed, most new segments start where a freed one was. So: one front grows up for
  * segments of 2 MiB, one grows down for the others in slots of 32 MiB, and each size class keeps
  * its freed ranges for the next taker, newest first. A real device does not run out of addresses,
- * only of bytes; neither does this one within 2^57.
+ * only of bytes; neither does this one within 2^60.
  */
 #include <memtool/device.h>
 
@@ -16,8 +16,9 @@
 
 #define GRANULARITY (2 * MT_MIB)
 #define SLOT (32 * MT_MIB)
-#define LOW_FRONT ((uint64_t)0x7f0000000000)
-#define SPACE ((uint64_t)1 << 57)
+#define FRONT ((uint64_t)0x7f0000000000) /* where the driver's addresses begin on Linux */
+#define BELOW ((uint64_t)1 << 46)        /* room for what grows down */
+#define SPACE ((uint64_t)1 << 60)
 
 struct range {
     uint64_t addr, size;
@@ -26,7 +27,7 @@ struct range {
 
 struct mt_device_sim {
     uint64_t total, capacity, used;
-    uint64_t up, down;          /* the two fronts */
+    uint64_t up, down, floor;   /* the two fronts, and where the lower one ends */
     MT_VEC(struct range) freed; /* slot 0 is unused; entries in no list are spare */
     uint32_t spare;
     struct mt_idmap newest; /* slot size -> newest freed range */
@@ -44,7 +45,9 @@ struct mt_device_sim *mt_device_sim_new(const struct mt_device_sim_options *o)
     }
     d->total = o->total;
     d->capacity = o->capacity ? o->capacity : o->total;
-    d->up = d->down = LOW_FRONT;
+    d->used = o->held;
+    d->floor = o->above;
+    d->up = d->down = o->above < FRONT - BELOW ? FRONT : o->above / SLOT * SLOT + SLOT + BELOW;
     return d;
 }
 
@@ -114,7 +117,7 @@ static bool take_freed(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
 
 static bool place(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
 {
-    if (size > SPACE || d->up + size > SPACE || d->down < size + SLOT) {
+    if (size > SPACE || d->up + size > SPACE) {
         return false;
     }
     uint64_t want = span(size);
@@ -124,7 +127,7 @@ static bool place(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
     if (want == GRANULARITY) {
         *addr = d->up;
         d->up += want;
-    } else if (d->down > want) {
+    } else if (d->down > d->floor + want) {
         d->down -= want;
         *addr = d->down;
     } else {

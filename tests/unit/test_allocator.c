@@ -268,13 +268,13 @@ END_TEST
 START_TEST(rounding)
 {
     open_with("roundup_power2_divisions:4", 0, 0);
-    ck_assert_uint_eq(mt_alloc_round(a, 1), 512);
-    ck_assert_uint_eq(mt_alloc_round(a, 1200), 1536);
-    ck_assert_uint_eq(mt_alloc_round(a, 5000000), 5242880);
-    ck_assert_uint_eq(mt_alloc_round(a, 4 * MT_MIB), 4 * MT_MIB);
+    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 1), 512);
+    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 1200), 1536);
+    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 5000000), 5242880);
+    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 4 * MT_MIB), 4 * MT_MIB);
     close_all();
     open_with("roundup_power2_divisions:1", 0, 0);
-    ck_assert_uint_eq(mt_alloc_round(a, 5000000), 5000192);
+    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 5000000), 5000192);
     close_all();
 }
 END_TEST

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* simulate as text, JSON and CSV. */
+#ifndef MEMTOOL_REPORT_SIMULATE_H
+#define MEMTOOL_REPORT_SIMULATE_H
+
+#include <memtool/report.h>
+#include <memtool/simulate.h>
+
+/* The runs of one device, the recorded one first; all borrowed. */
+struct mt_sim_result {
+    int32_t device;
+    const struct mt_sim *sim;
+    const struct mt_sim_run *runs;
+    size_t n_runs;
+    bool chosen; /* the settings were chosen by memtool, not by the user */
+};
+
+/* simulate/1: the runs of all devices. Errors: MT_NOMEM. */
+enum mt_status mt_report_simulate_json(const struct mt_report *r, const struct mt_sim_result *v,
+                                       size_t n, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct mt_sim_result *v,
+                                       size_t n, struct mt_error *err) MT_NODISCARD;
+/* One row a run. */
+enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
+                                      size_t n, struct mt_error *err) MT_NODISCARD;
+
+/* "fits", "out_of_memory", "unknown". */
+const char *mt_sim_verdict_word(enum mt_sim_verdict v);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* simulate as text and CSV: what the runs rest on, one row a run, and what it comes to. */
+#include <memtool/report_simulate.h>
+
+const char *mt_sim_verdict_word(enum mt_sim_verdict v)
+{
+    static const char *const words[] = {"fits", "out_of_memory", "unknown"};
+    return words[v];
+}
+
+static const char *verdict_text(enum mt_sim_verdict v)
+{
+    static const char *const words[] = {"fits", "out of memory", "unknown"};
+    return words[v];
+}
+
+static enum mt_color verdict_color(enum mt_sim_verdict v)
+{
+    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
+    return colors[v];
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ---- what the runs rest on ---- */
+
+static void print_bound(const struct mt_report *r, const char *name, const struct mt_sim_bound *b)
+{
+    if (!b->known) {
+        return;
+    }
+    fprintf(r->out, "  %s: %s", name, mt_report_size(r, b->bytes).s);
+    if (b->given) {
+        fputs(", as given", r->out);
+    } else {
+        fprintf(r->out, ", inferred: %s was reached", mt_report_size(r, b->least).s);
+        if (b->has_below) {
+            fprintf(r->out, ", %s was refused", mt_report_size(r, b->below).s);
+        }
+    }
+    fputc('\n', r->out);
+}
+
+static void print_start(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    size_t unsure, n = mt_sim_ghosts(v->sim, &unsure);
+    if (mt_sim_is_complete(v->sim)) {
+        return;
+    }
+    fprintf(r->out,
+            "  the recording begins in the middle: what was there before (%s block%s in use) was\n"
+            "  rebuilt from the final segments; ",
+            mt_count_text(n).s, plural(n));
+    if (unsure) {
+        fprintf(r->out, "the size of %s of them is not certain\n", mt_count_text(unsure).s);
+    } else {
+        fputs("the size of every one is certain\n", r->out);
+    }
+    fputs("  peaks and sums count from the first event\n", r->out);
+}
+
+static bool is_exact(const struct mt_sim_fidelity *f)
+{
+    return f->device_events_matched == f->device_events_recorded &&
+           f->device_events_made == f->device_events_recorded &&
+           f->placements_matched == f->placements_recorded && f->final_layout_match;
+}
+
+static void print_fidelity(const struct mt_report *r, const struct mt_sim_fidelity *f)
+{
+    bool exact = is_exact(f);
+    fprintf(r->out, "  replay of the recording: %s%s%s\n",
+            mt_color_begin(r, exact ? MT_COLOR_GOOD : MT_COLOR_WARN),
+            exact ? "exact" : "not exact: take the figures below as estimates", mt_color_end(r));
+    fprintf(r->out, "    %s of %s calls to the driver, %s of %s addresses, final blocks %s\n",
+            mt_count_text(f->device_events_matched).s, mt_count_text(f->device_events_recorded).s,
+            mt_count_text(f->placements_matched).s, mt_count_text(f->placements_recorded).s,
+            f->final_layout_match ? "equal" : "differ");
+}
+
+static void print_head(const struct mt_report *r, const struct mt_sim_result *v, struct mt_buf *b)
+{
+    size_t n = mt_sim_events(v->sim);
+    struct mt_str conf = mt_sim_conf(v->sim);
+    mt_buf_reset(b);
+    mt_text_safe(b, conf);
+    fprintf(r->out, "%sDevice %d%s: %s event%s, recorded with %s\n",
+            mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r), mt_count_text(n).s,
+            plural(n), conf.n ? mt_buf_view(b).p : "PyTorch's default settings");
+    print_bound(r, "limit of the process", mt_sim_limit(v->sim));
+    print_bound(r, "what the driver can give", mt_sim_capacity(v->sim));
+    print_start(r, v);
+    print_fidelity(r, &v->runs[0].fidelity);
+}
+
+/* ---- one row a run ---- */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void add_columns(struct mt_table *t, const struct mt_report *r)
+{
+    mt_table_column(t, "VERDICT", MT_LEFT);
+    mt_table_column(t, "PEAK RESERVED", MT_RIGHT);
+    mt_table_column(t, "CHANGE", MT_RIGHT);
+    mt_table_column(t, "UNUSED", MT_RIGHT);
+    mt_table_column(t, "PEAK ALLOCATED", MT_RIGHT);
+    mt_table_column(t, "HITS", MT_RIGHT);
+    mt_table_column(t, "DRIVER CALLS", MT_RIGHT);
+    mt_table_column(t, "RETRIES", MT_RIGHT);
+    mt_table_column(t, "OOMS", MT_RIGHT);
+    if (r->verbose) {
+        mt_table_column(t, "RELEASES", MT_RIGHT);
+        mt_table_column(t, "COLLECTIONS", MT_RIGHT);
+        mt_table_column(t, "SYNCS", MT_RIGHT);
+    }
+    mt_table_column(t, "SETTINGS", MT_LEFT);
+}
+
+static void add_settings(struct mt_table *t, const struct mt_sim_run *run, struct mt_buf *b)
+{
+    mt_buf_reset(b);
+    mt_text_safe(b, mt_str_from(run->conf));
+    const char *conf = run->conf[0] ? mt_buf_view(b).p : "defaults";
+    mt_table_cell(t, "%s%s%s", run->recorded ? "as recorded (" : "", conf,
+                  run->recorded ? ")" : "");
+}
+
+static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_run *run,
+                    const struct mt_sim_run *recorded, struct mt_buf *b)
+{
+    const struct mt_alloc_stats *s = &run->stats;
+    int64_t allocated = s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL].peak;
+    mt_table_cell_color(t, verdict_color(run->verdict), "%s", verdict_text(run->verdict));
+    mt_table_size(t, run->peak.reserved);
+    if (run->recorded) {
+        mt_table_cell(t, "%s", "");
+    } else {
+        mt_table_delta(t, (int64_t)(run->peak.reserved - recorded->peak.reserved));
+    }
+    mt_table_cell(t, "%.1f %%",
+                  percent(run->peak.reserved - run->peak.allocated, run->peak.reserved));
+    mt_table_size(t, (uint64_t)allocated);
+    mt_table_cell(t, "%.1f %%", percent(s->hits, s->searches));
+    mt_table_count(t, s->num_device_alloc + s->num_device_free);
+    mt_table_count(t, s->num_alloc_retries);
+    mt_table_count(t, run->n_ooms);
+    if (r->verbose) {
+        mt_table_count(t, s->releases);
+        mt_table_count(t, s->garbage_collections);
+        mt_table_count(t, s->num_sync_all_streams);
+    }
+    add_settings(t, run, b);
+}
+
+static enum mt_status print_runs(const struct mt_report *r, const struct mt_sim_result *v,
+                                 struct mt_buf *b, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    add_columns(t, r);
+    for (size_t i = 0; i < v->n_runs; i++) {
+        add_run(t, r, &v->runs[i], &v->runs[0], b);
+    }
+    enum mt_status status = mt_table_print(t, r, 2, err);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- what it comes to ---- */
+
+static const char *name_of(const struct mt_sim_run *run)
+{
+    return run->conf[0] ? run->conf : "defaults";
+}
+
+static void print_oom(const struct mt_report *r, const struct mt_sim_run *run)
+{
+    const struct mt_sim_oom *oom = &run->ooms.v[0];
+    fprintf(r->out, "  %s: out of memory at event %s: %s asked for, largest free block %s%s\n",
+            run->recorded ? "as recorded" : name_of(run), mt_count_text(oom->event).s,
+            mt_report_size(r, oom->size).s, mt_report_size(r, oom->largest_hole).s,
+            run->n_ooms > 1 ? " (the first)" : "");
+}
+
+static void print_assumptions(const struct mt_report *r, const struct mt_sim_run *run)
+{
+    const struct mt_sim_assumptions *a = &run->assumed;
+    if (run->recorded) {
+        return;
+    }
+    if (a->ooms_served) {
+        fprintf(
+            r->out,
+            "  %s: serves %s request%s that failed in the recording; how long that memory would\n"
+            "    have lived is not known, so it is freed at once%s\n",
+            name_of(run), mt_count_text(a->ooms_served).s, plural(a->ooms_served),
+            run->verdict == MT_SIM_UNKNOWN ? ", and what follows may need more" : "");
+    }
+    if (a->frees_ignored) {
+        fprintf(r->out, "  %s: %s free%s of memory that it refused %s ignored\n", name_of(run),
+                mt_count_text(a->frees_ignored).s, plural(a->frees_ignored),
+                a->frees_ignored == 1 ? "is" : "are");
+    }
+}
+
+static const struct mt_sim_run *best_of(const struct mt_sim_result *v)
+{
+    const struct mt_sim_run *best = &v->runs[0];
+    for (size_t i = 1; i < v->n_runs; i++) {
+        if (mt_sim_run_compare(&v->runs[i], best) < 0) {
+            best = &v->runs[i];
+        }
+    }
+    return best;
+}
+
+/* Less than a hundredth is not worth a restart. */
+static bool is_better(const struct mt_sim_run *best, const struct mt_sim_run *recorded)
+{
+    return best->verdict != recorded->verdict ||
+           best->peak.reserved < recorded->peak.reserved - recorded->peak.reserved / 100;
+}
+
+static void print_advice(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
+    if (v->n_runs < 2) {
+        return;
+    }
+    if (best == recorded || !is_better(best, recorded)) {
+        fprintf(r->out, "\n  None of these settings would have helped%s.\n",
+                recorded->verdict == MT_SIM_OUT_OF_MEMORY
+                    ? ": the memory itself is short, not its arrangement"
+                    : "");
+        return;
+    }
+    uint64_t saved = recorded->peak.reserved > best->peak.reserved
+                         ? recorded->peak.reserved - best->peak.reserved
+                         : 0;
+    fprintf(r->out, "\n  Best of these: %s", name_of(best));
+    if (best->verdict != recorded->verdict) {
+        fprintf(r->out, " (%s)", verdict_text(best->verdict));
+    } else if (saved) {
+        fprintf(r->out, " (%s less reserved at the peak)", mt_report_size(r, saved).s);
+    }
+    fprintf(r->out,
+            "\n  It is read when the process starts: export PYTORCH_CUDA_ALLOC_CONF=\"%s\"\n",
+            best->conf);
+}
+
+static enum mt_status print_result(const struct mt_report *r, const struct mt_sim_result *v,
+                                   struct mt_buf *b, struct mt_error *err)
+{
+    print_head(r, v, b);
+    fputc('\n', r->out);
+    MT_TRY(print_runs(r, v, b, err));
+    bool blank = false;
+    for (size_t i = 0; i < v->n_runs; i++) {
+        const struct mt_sim_run *run = &v->runs[i];
+        if (!blank && (run->ooms.n || (!run->recorded && run->assumed.ooms_served))) {
+            fputc('\n', r->out);
+            blank = true;
+        }
+        if (run->ooms.n) {
+            print_oom(r, run);
+        }
+        print_assumptions(r, run);
+    }
+    print_advice(r, v);
+    return b->failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct mt_sim_result *v,
+                                       size_t n, struct mt_error *err)
+{
+    struct mt_buf b = {0};
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < n; i++) {
+        if (i > 0) {
+            fputc('\n', r->out);
+        }
+        status = print_result(r, &v[i], &b, err);
+    }
+    mt_buf_release(&b);
+    return status;
+}
+
+enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
+                                      size_t n, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "DEVICE", MT_RIGHT);
+    add_columns(t, r);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < v[i].n_runs; k++) {
+            mt_table_cell(t, "%d", (int)v[i].device);
+            add_run(t, r, &v[i].runs[k], &v[i].runs[0], &b);
+        }
+    }
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}

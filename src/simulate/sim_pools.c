@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which private pool an allocation went to. From 2.12 on each event says it; before, only the
+ * segments that are alive at the end do, which is enough for graph captures and MemPools: their
+ * segments stay.
+ */
+#include <stdlib.h>
+
+#include <memtool/checked.h>
+
+#include "sim.h"
+
+struct pool_range {
+    uint64_t low, high;
+    size_t from; /* event since which the range belongs to the pool */
+    uint16_t pool;
+};
+
+uint16_t mt_sim_pool_index(const struct mt_snapshot *s, struct mt_pool_id id)
+{
+    for (size_t i = 0; i < s->n_pools && i < UINT16_MAX; i++) {
+        if (s->pools[i].a == id.a && s->pools[i].b == id.b) {
+            return (uint16_t)i;
+        }
+    }
+    return 0;
+}
+
+static bool is_private(const struct mt_sim *sim, const struct mt_segment *s)
+{
+    return s->device == sim->device && (s->pool.a != 0 || s->pool.b != 0);
+}
+
+static int by_low(const void *x, const void *y)
+{
+    const struct pool_range *l = x, *r = y;
+    return (l->low > r->low) - (l->low < r->low);
+}
+
+static struct pool_range *range_of(const struct pool_ranges *p, uint64_t addr)
+{
+    size_t low = 0, high = p->n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (p->v[mid].low <= addr) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low > 0 && addr < p->v[low - 1].high ? &p->v[low - 1] : NULL;
+}
+
+enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *sim,
+                                   struct mt_error *err)
+{
+    const struct mt_snapshot *s = sim->snapshot;
+    size_t n = 0;
+    *p = (struct pool_ranges){NULL, 0};
+    for (size_t i = 0; i < s->n_segments; i++) {
+        n += is_private(sim, &s->segments[i]);
+    }
+    if (n == 0 || s->columns[MT_COLUMN_POOL]) {
+        return MT_OK;
+    }
+    p->v = mt_mem_alloc(n, sizeof *p->v);
+    if (!p->v) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < s->n_segments; i++) {
+        const struct mt_segment *g = &s->segments[i];
+        if (is_private(sim, g)) {
+            p->v[p->n++] = (struct pool_range){g->addr, mt_add_sat(g->addr, g->total_size), 0,
+                                               mt_sim_pool_index(s, g->pool)};
+        }
+    }
+    qsort(p->v, p->n, sizeof *p->v, by_low);
+    for (size_t e = 0; e < sim->n; e++) {
+        if (sim->events[e].action == MT_ACTION_SEGMENT_ALLOC) {
+            struct pool_range *r = range_of(p, sim->events[e].addr);
+            if (r) {
+                r->from = e;
+            }
+        }
+    }
+    return MT_OK;
+}
+
+void mt_pool_ranges_release(struct pool_ranges *p)
+{
+    mt_mem_free(p->v);
+}
+
+uint16_t mt_pool_ranges_find(const struct pool_ranges *p, const struct mt_sim *sim, size_t event)
+{
+    const uint32_t *column = sim->snapshot->columns[MT_COLUMN_POOL];
+    if (column) {
+        uint32_t pool = column[(size_t)(sim->events - sim->snapshot->events) + event];
+        return pool < UINT16_MAX ? (uint16_t)pool : 0;
+    }
+    const struct pool_range *r = p->n ? range_of(p, sim->events[event].addr) : NULL;
+    return r && event >= r->from ? r->pool : 0;
+}
