@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include <memtool/hash.h>
-#include <memtool/keys.h>
+#include <memtool/query.h>
 #include <memtool/vec.h>
 
 /* PyTorch c10/cuda/CUDACachingAllocator.h, 2.11: kMinBlockSize, kSmallSize, kSmallBuffer. */
@@ -37,6 +37,7 @@ struct live {
 
 struct undo {
     const struct mt_snapshot *s;
+    struct mt_settings settings;
     const struct mt_event *events; /* of the device */
     size_t first;                  /* index of events[0] in the snapshot */
     size_t n;
@@ -69,14 +70,6 @@ static void live_drop(struct undo *u, uint64_t addr)
     u->live.v[at].dead = true;
 }
 
-static uint64_t rounded(uint64_t request)
-{
-    if (request > UINT64_MAX - MIN_BLOCK) {
-        return request;
-    }
-    return request < MIN_BLOCK ? MIN_BLOCK : (request + MIN_BLOCK - 1) / MIN_BLOCK * MIN_BLOCK;
-}
-
 static bool undo_free(struct undo *u, const struct mt_event *e, enum mt_block_state state)
 {
     if (mt_idmap_find(&u->by_addr, e->addr)) {
@@ -85,7 +78,7 @@ static bool undo_free(struct undo *u, const struct mt_event *e, enum mt_block_st
     }
     struct live l = {.alloc_event = MT_STATE_NO_EVENT, .guessed = true, .wants_alloc = true};
     l.block.addr = e->addr;
-    l.block.size = rounded(e->size);
+    l.block.size = mt_round_request(&u->settings, e->size);
     l.block.requested = e->size;
     l.block.state = (uint8_t)state;
     return live_add(u, &l);
@@ -361,14 +354,16 @@ static bool put_hole(struct output *o, uint64_t addr, uint64_t size, size_t segm
 
 /* The size of a block with `room` bytes up to the next one. Where the file does not give it, what
  * lies behind it and is too small to be split off was its own (should_split of the allocator). */
-static uint64_t block_size(const struct mt_segment *g, const struct live *l, uint64_t room)
+static uint64_t block_size(const struct undo *u, const struct mt_segment *g, const struct live *l,
+                           uint64_t room)
 {
     if (l->block.size >= room) {
         return room;
     }
     uint64_t rest = room - l->block.size;
     bool coarse = g->kind == MT_POOL_LARGE && !g->expandable;
-    bool kept = l->guessed && (coarse ? rest <= SMALL_SIZE : rest < MIN_BLOCK);
+    bool oversize = coarse && l->block.size >= u->settings.max_split_size;
+    bool kept = l->guessed && (oversize || (coarse ? rest <= SMALL_SIZE : rest < MIN_BLOCK));
     return kept ? room : l->block.size;
 }
 
@@ -397,7 +392,7 @@ static bool fill_segment(struct undo *u, size_t index, size_t *at, struct output
         }
         uint64_t next = *at + 1 < u->live.n ? u->live.v[*at + 1].block.addr : end;
         uint64_t hole = b->addr - pos;
-        b->size = block_size(g, l, (next < end ? next : end) - b->addr);
+        b->size = block_size(u, g, l, (next < end ? next : end) - b->addr);
         b->segment = (uint32_t)index;
         if (!put_hole(o, pos, hole, index) || !put_block(o, b, l->alloc_event)) {
             return false;
@@ -445,6 +440,7 @@ enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t ev
 {
     struct undo u = {.s = s};
     struct output o = {0};
+    mt_settings_get(s, &u.settings);
     if (device < s->n_traces) {
         u.first = s->traces[device].first;
         u.n = s->traces[device].n;

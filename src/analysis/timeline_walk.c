@@ -46,7 +46,8 @@ static bool ghost_counts(const struct mt_walk *w, const struct mt_ghost *g)
 
 static uint32_t ghost_slot(const struct mt_walk *w, const struct mt_ghost *g)
 {
-    return w->ghost_stacks && g->stack < w->older ? g->stack : w->older;
+    bool known = g->stack != 0 || w->r->n == 0;
+    return w->ghost_stacks && known && g->stack < w->older ? g->stack : w->older;
 }
 
 static void begin_memory(struct mt_walk *w)

@@ -326,6 +326,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct plot p = {.cli = cli, .set = settings, .files = files, .n_files = n_files};
     struct mt_picture_target target;
     struct mt_error err;
+    if (p.set->segments && p.set->per_alloc) {
+        return mt_cli_usage(cli, "--per-alloc draws allocations, --segments draws segments: choose");
+    }
     int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
     if (code) {
         return code;

@@ -54,7 +54,8 @@ static double byte_step(double max, size_t want)
 void mt_axis_bytes(struct mt_axis *a, uint64_t max, size_t want)
 {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double step = byte_step(max ? (double)max : 1, want);
+    max = max ? max : 1;
+    double step = byte_step((double)max, want);
     a->n = 0;
     for (double v = 0; a->n < MT_AXIS_TICKS; v += step) {
         size_t unit = 0;

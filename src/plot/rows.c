@@ -8,10 +8,12 @@
 
 #include <stdlib.h>
 
-#define GAP_PX 14.0    /* unmapped space of an expandable segment: not to scale */
-#define SPACING_PX 3.0 /* between segments */
-#define NARROW_PX 8.0  /* segments narrower than this stand closer */
-#define SMALL_GROUP 4  /* groups below a quarter of a line are enlarged */
+#define GAP_PX 14.0     /* unmapped space of an expandable segment: not to scale */
+#define SPACING_PX 3.0  /* between segments */
+#define NARROW_PX 8.0   /* segments narrower than this stand closer */
+#define FEW_SEGMENTS 8u /* with FEW_BLOCKS blocks: nothing to be gained by breaking lines */
+#define FEW_BLOCKS 60u
+#define SMALL_GROUP 4 /* groups below a quarter of a line are enlarged */
 
 struct sort_key {
     const struct mt_state *st;
@@ -105,13 +107,15 @@ static bool pack_segment(struct packing *p, struct mt_row_group *g, uint32_t seg
     uint64_t done = 0, line_bytes = (uint64_t)(per_px * p->width);
     if (*x > 0 && *x + gap_w + w > p->width) {
         g->lines++;
-        *x = gap_w = 0;
-        gap = 0;
+        *x = 0;
+        gap_w = gap ? GAP_PX : 0;
     }
     line_bytes = line_bytes ? line_bytes : 1;
     *x += gap_w;
     while (done < s->total_size) {
-        uint64_t left = s->total_size - done, bytes = left < line_bytes ? left : line_bytes;
+        uint64_t left = s->total_size - done, fit = (uint64_t)(per_px * (p->width - *x));
+        uint64_t room = fit > 0 && fit < line_bytes ? fit : line_bytes;
+        uint64_t bytes = left < room ? left : room;
         struct mt_row_piece piece = {.segment = segment,
                                      .line = g->lines - 1,
                                      .x = *x,
@@ -179,14 +183,16 @@ static size_t pack_all(struct packing *p)
     return lines;
 }
 
-/* The largest segment that shall not be broken into lines: those that hold more than a third of all
- * would leave the others no room. */
+/* The largest segment that shall not be broken into lines: among many, those that hold more than a
+ * third of all would leave the others no room. */
 static uint64_t unbroken(const struct mt_state *st, uint64_t total)
 {
     uint64_t most = 0;
     for (size_t i = 0; i < st->n_segments; i++) {
         uint64_t size = st->segments[i].total_size;
-        most = size <= total / 3 && size > most ? size : most;
+        bool few = st->n_segments <= FEW_SEGMENTS && st->n_blocks <= FEW_BLOCKS;
+        bool fits = few || size <= total / 3;
+        most = fits && size > most ? size : most;
     }
     return most;
 }

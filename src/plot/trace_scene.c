@@ -19,8 +19,12 @@
 #define GAP 28.0
 #define MARGIN 24.0
 #define FOOT 54.0
+#define LEGEND_FOOT 28.0
+#define LEAST_PLOT 140.0 /* height */
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
 #define OFF_SCALE 2.0
+/* What a timeline has at most: 64 stacks, the older and the others. */
+#define MOST_BANDS 66
 
 /* ---- curves ---- */
 
@@ -224,9 +228,9 @@ struct band_look {
 static void band_looks(struct mt_chart *c, struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    uint32_t stacks[66];
-    uint8_t hues[66];
-    size_t order[66], n = 0;
+    uint32_t stacks[MOST_BANDS];
+    uint8_t hues[MOST_BANDS];
+    size_t order[MOST_BANDS], n = 0;
     for (size_t i = 0; i < t->bands.n; i++) { /* the largest chooses its hue first */
         if (t->bands.v[i].stack >= MT_BAND_OLDER) {
             continue;
@@ -258,26 +262,70 @@ static void band_looks(struct mt_chart *c, struct band_look *looks)
     }
 }
 
+/* Which bands have a row: all, or as many of the largest as there is room for. */
+static size_t choose_rows(const struct mt_chart *c, bool *has_row)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    double room = c->legend.h - MT_LEGEND_HEAD_PX - LEGEND_FOOT;
+    size_t fit = room > 0 ? (size_t)(room / MT_LEGEND_ROW_PX) : 0, n = t->bands.n;
+    for (size_t i = 0; i < n; i++) {
+        size_t larger = 0;
+        for (size_t k = 0; k < n; k++) {
+            larger += t->bands.v[k].at_peak > t->bands.v[i].at_peak ||
+                      (t->bands.v[k].at_peak == t->bands.v[i].at_peak && k < i);
+        }
+        has_row[i] = n <= fit || larger + 1 < fit; /* the last row tells what is left out */
+    }
+    return fit;
+}
+
+static double legend_row(struct mt_chart *c, double y, const struct mt_legend_row *what)
+{
+    struct mt_legend_row row = *what;
+    uint64_t peak = c->panel->timeline->peak;
+    row.share = peak ? (double)row.bytes / (double)peak : 0;
+    mt_legend_row(c->scene, c->legend, y, &row);
+    return y + MT_LEGEND_ROW_PX;
+}
+
+static double legend_rest(struct mt_chart *c, double y, const bool *has_row)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct mt_label l = {.main = {0}};
+    struct mt_legend_row row = {.label = &l};
+    size_t n = 0;
+    for (size_t i = 0; i < t->bands.n; i++) {
+        row.bytes += has_row[i] ? 0 : t->bands.v[i].at_peak;
+        n += !has_row[i];
+    }
+    if (n > 0) {
+        mt_buf_printf(&l.main, "%zu more %s", n, n == 1 ? "band" : "bands");
+        mt_buf_text(&l.sub, "no room for them here");
+        y = legend_row(c, y, &row);
+        mt_label_release(&l);
+    }
+    return y;
+}
+
 static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    if (t->bands.n == 0) {
+    bool has_row[MOST_BANDS];
+    if (t->bands.n == 0 || choose_rows(c, has_row) < 1) {
         return;
     }
     double y = c->legend.y + MT_LEGEND_HEAD_PX;
     mt_legend_head(c->scene, c->legend, t->flat ? "Alive all the time" : "Held at the peak");
     for (size_t i = t->bands.n; i > 0; i--) { /* topmost first, as in the picture */
         const struct mt_timeline_band *b = &t->bands.v[i - 1];
-        const struct mt_label *l = &looks[i - 1].label;
         struct mt_legend_row row = {.color = looks[i - 1].color,
-                                    .label = l,
+                                    .label = &looks[i - 1].label,
                                     .bytes = b->at_peak,
                                     .most = b->max,
-                                    .share = t->peak ? (double)b->at_peak / (double)t->peak : 0,
                                     .tip = looks[i - 1].tip};
-        mt_legend_row(c->scene, c->legend, y, &row);
-        y += MT_LEGEND_ROW_PX;
+        y = has_row[i - 1] ? legend_row(c, y, &row) : y;
     }
+    y = legend_rest(c, y, has_row);
     mt_legend_total(c->scene, c->legend, y + 2, "TOTAL", t->peak);
 }
 
@@ -418,10 +466,27 @@ static void draw_empty(struct mt_chart *c)
         ->anchor = MT_ANCHOR_MIDDLE;
 }
 
+static void draw_curves(struct mt_chart *c, const struct band_look *looks)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    uint32_t stacks[MOST_BANDS], colors[MOST_BANDS];
+    if (c->panel->per_alloc == 0) {
+        for (size_t i = t->bands.n; i > 0; i--) {
+            draw_band(c, i - 1, looks[i - 1].color, looks[i - 1].tip);
+        }
+        return;
+    }
+    for (size_t i = 0; i < t->bands.n; i++) {
+        stacks[i] = t->bands.v[i].stack;
+        colors[i] = looks[i].color;
+    }
+    mt_layers_draw(c, c->panel->per_alloc, &(struct mt_layer_colors){stacks, colors, t->bands.n});
+}
+
 static void draw_panel(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    struct band_look looks[66] = {{.color = 0}};
+    struct band_look looks[MOST_BANDS] = {{.color = 0}};
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
     draw_headings(c);
     bool empty = t->peak == 0 && t->reserved_peak == 0;
@@ -433,13 +498,7 @@ static void draw_panel(struct mt_chart *c)
         return;
     }
     band_looks(c, looks);
-    if (c->panel->per_alloc > 0) {
-        mt_layers_draw(c, c->panel->per_alloc);
-    } else {
-        for (size_t i = t->bands.n; i > 0; i--) {
-            draw_band(c, i - 1, looks[i - 1].color, looks[i - 1].tip);
-        }
-    }
+    draw_curves(c, looks);
     draw_reserved(c, !memory);
     draw_capacity(c);
     draw_ooms(c);
@@ -471,7 +530,7 @@ static size_t most_bands(const struct mt_trace_panel *panels, size_t n)
 
 static double legend_height(size_t bands)
 {
-    return bands == 0 ? 0 : MT_LEGEND_HEAD_PX + (double)bands * MT_LEGEND_ROW_PX + 28;
+    return bands == 0 ? 0 : MT_LEGEND_HEAD_PX + (double)bands * MT_LEGEND_ROW_PX + LEGEND_FOOT;
 }
 
 static struct layout lay_out(const struct mt_plot_style *style, const struct mt_trace_panel *panels,
@@ -501,15 +560,15 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     double left = c->area.x + LEFT, bottom = c->area.y + l->panel_h - FOOT;
     if (l->legend_right) {
         double right = c->area.x + l->panel_w - MARGIN - LEGEND_W;
-        c->legend = (struct mt_box){right, top, LEGEND_W, legend};
+        double room = c->area.y + l->panel_h - 8 - top;
+        c->legend = (struct mt_box){right, top, LEGEND_W, legend < room ? legend : room};
         double end = legend > 0 ? right - GAP : right + LEGEND_W;
         c->plot = (struct mt_box){left, top, end - left, bottom - top};
         return;
     }
+    double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
+    legend = legend < room ? legend : room > 0 ? room : 0;
     bottom -= legend;
-    if (bottom - top < 120) { /* a small picture: the curves before the legend */
-        bottom = top + 120;
-    }
     c->plot = (struct mt_box){left, top, c->area.x + l->panel_w - MARGIN - left, bottom - top};
     c->legend = (struct mt_box){c->area.x + MARGIN, bottom + FOOT, l->panel_w - 2 * MARGIN, legend};
 }

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Pictures of the allocator's state. */
+#include <string.h>
+
+#include "plot/rows.h"
+
+#include "made_trace.h"
+#include "scene_checks.h"
+#include "unit.h"
+
+static const struct mt_plot_style PLAIN = {.theme = MT_THEME_LIGHT};
+
+struct drawn {
+    struct made m;
+    struct mt_state st;
+    struct mt_scene *scene;
+};
+
+static void draw(struct drawn *d, const struct mt_plot_style *style)
+{
+    struct mt_error err;
+    made_finish(&d->m);
+    ck_assert_int_eq(mt_state_at(&d->m.s, 0, SIZE_MAX, &d->st, &err), MT_OK);
+    struct mt_segment_panel p = {.snapshot = &d->m.s,
+                                 .replay = &d->m.r,
+                                 .state = &d->st,
+                                 .file = "snap.pickle",
+                                 .moment = "at the end"};
+    d->scene = mt_scene_new(style);
+    ck_assert_ptr_nonnull(d->scene);
+    ck_assert_int_eq(mt_plot_segments(d->scene, &p, 1, &err), MT_OK);
+    scene_check_texts(d->scene);
+}
+
+static void drawn_release(struct drawn *d)
+{
+    mt_scene_free(d->scene);
+    mt_state_release(&d->st);
+    made_release(&d->m);
+}
+
+static void make_some(struct made *m, bool expandable)
+{
+    made_begin(m);
+    uint32_t a = made_stack(m, "a", 1), b = made_stack(m, "b", 2);
+    made_event(m, MT_ACTION_ALLOC, 0, 8 * MADE_MIB - 100, a);
+    struct made_block large[4] = {{8 * MADE_MIB, 8 * MADE_MIB - 100, MT_BLOCK_ALLOCATED, a},
+                                  {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_PENDING, b},
+                                  {6 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0},
+                                  {2 * MADE_MIB, MADE_MIB, MT_BLOCK_ALLOCATED, b}};
+    struct made_block more[2] = {{10 * MADE_MIB, 10 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                 {10 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    made_segment(m, 0, expandable, large, 4);
+    made_segment(m, 64 * MADE_MIB, expandable, more, 2);
+}
+
+/* Rectangles of one height in a colour that no text has, the widths in the ratio of the bytes. */
+static double width_of(const struct mt_scene *s, const char *tip)
+{
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_RECT && strncmp(mt_scene_str(s, m->tip), tip, strlen(tip)) == 0) {
+            return m->w;
+        }
+    }
+    ck_abort_msg("no block with the tip '%s'", tip);
+}
+
+START_TEST(blocks_to_scale)
+{
+    struct drawn d;
+    make_some(&d.m, false);
+    draw(&d, &PLAIN);
+    double eight = width_of(d.scene, "8.00 MiB at 0x7f0000000000");
+    ck_assert_double_gt(eight, 20);
+    ck_assert_double_eq_tol(width_of(d.scene, "4.00 MiB") / eight, 0.5, 1e-6);
+    ck_assert_double_eq_tol(width_of(d.scene, "free: 6.00 MiB") / eight, 0.75, 1e-6);
+    ck_assert(scene_mentions(d.scene, "allocated at event 0, alive at the end"));
+    ck_assert(scene_mentions(d.scene, "older than the trace"));
+    ck_assert(scene_mentions(d.scene, "freed, waiting for another stream"));
+    ck_assert(scene_has_text(d.scene, "40.00 MiB, 16.00 MiB free"));
+    ck_assert(scene_has_text(d.scene, "largest hole 10.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "TOTAL in use"));
+    ck_assert(scene_mentions(d.scene, "reserved 40.00 MiB \xc2\xb7 in use 24.00 MiB (60 %)"));
+    ck_assert(!scene_mentions(d.scene, "not mapped"));
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(unmapped_gaps)
+{
+    struct drawn d;
+    make_some(&d.m, true);
+    draw(&d, &PLAIN);
+    ck_assert(scene_mentions(d.scene, "not mapped: 44.00 MiB of the expandable segment"));
+    ck_assert(scene_has_text(d.scene, "addresses not mapped"));
+    drawn_release(&d);
+}
+END_TEST
+
+/* Thousands of tiny blocks are bundled: shapes follow the picture. */
+START_TEST(many_small_blocks)
+{
+    enum { N = 40000 };
+    static struct made_block blocks[N];
+    struct drawn d;
+    made_begin(&d.m);
+    for (size_t i = 0; i < N; i++) {
+        blocks[i] = i % 2 ? (struct made_block){512, 0, MT_BLOCK_INACTIVE, 0}
+                          : (struct made_block){512, 100, MT_BLOCK_ALLOCATED, 0};
+    }
+    made_segment(&d.m, 0, false, blocks, N);
+    draw(&d, &PLAIN);
+    ck_assert_uint_lt(d.scene->marks.n, 20000);
+    char *svg = scene_svg(d.scene);
+    ck_assert_uint_lt(strlen(svg), 2u << 20);
+    free(svg);
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(nothing_reserved)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    draw(&d, &PLAIN);
+    ck_assert(scene_has_text(d.scene, "nothing was reserved"));
+    ck_assert(!scene_has_text(d.scene, "In use"));
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(narrow_and_dark)
+{
+    struct drawn d;
+    struct mt_plot_style narrow = {.width = 500, .theme = MT_THEME_DARK};
+    make_some(&d.m, false);
+    draw(&d, &narrow);
+    ck_assert_int_eq(mt_scene_width(d.scene), 500);
+    drawn_release(&d);
+}
+END_TEST
+
+/* Every byte of every segment lies on exactly one piece, and no piece leaves its line. */
+START_TEST(rows_hold_everything)
+{
+    static const uint64_t sizes[] = {700, 2, 2, 20, 20, 34, 2, 300, 20, 2};
+    struct made m;
+    struct mt_state st;
+    struct mt_error err;
+    struct mt_rows rows;
+    made_begin(&m);
+    for (size_t i = 0; i < MT_COUNT(sizes); i++) {
+        struct made_block b = {sizes[i] * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0};
+        made_segment(&m, i << 40, false, &b, 1);
+    }
+    made_finish(&m);
+    ck_assert_int_eq(mt_state_at(&m.s, 0, SIZE_MAX, &st, &err), MT_OK);
+    ck_assert(mt_rows_lay_out(&rows, &st, 640, 20));
+    ck_assert_uint_eq(rows.groups.n, 2);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < rows.pieces.n; i++) {
+        const struct mt_row_piece *p = &rows.pieces.v[i];
+        bytes += p->bytes;
+        ck_assert_double_le(p->x + p->w, 640.001);
+    }
+    ck_assert_uint_eq(bytes, 1102 * MADE_MIB);
+    ck_assert_uint_gt(rows.groups.v[1].zoom, 1); /* 8 MiB beside 1 GiB */
+    mt_rows_release(&rows);
+    mt_state_release(&st);
+    made_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
+          narrow_and_dark, rows_hold_everything)

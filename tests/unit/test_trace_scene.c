@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Timeline pictures: what they say, that no label lies over another, and what the painters make. */
+#include <string.h>
+
+#include "plot/painters.h"
+
+#include "made_trace.h"
+#include "scene_checks.h"
+#include "unit.h"
+
+static const struct mt_plot_style PLAIN = {.theme = MT_THEME_LIGHT};
+
+struct drawn {
+    struct made m;
+    struct mt_timeline t;
+    struct mt_timeline_options o;
+    struct mt_scene *scene;
+};
+
+static void draw(struct drawn *d, const struct mt_plot_style *style, uint64_t capacity,
+                 size_t per_alloc)
+{
+    struct mt_error err;
+    d->o = (struct mt_timeline_options){.columns = 700, .bands = 10, .last = SIZE_MAX};
+    ck_assert_int_eq(mt_timeline_init(&d->t, &d->m.r, &d->o, &err), MT_OK);
+    struct mt_trace_panel p = {.snapshot = &d->m.s,
+                               .replay = &d->m.r,
+                               .timeline = &d->t,
+                               .options = &d->o,
+                               .file = "runs/snap.pickle",
+                               .capacity = capacity,
+                               .capacity_from = "--capacity",
+                               .per_alloc = per_alloc};
+    d->scene = mt_scene_new(style);
+    ck_assert_ptr_nonnull(d->scene);
+    ck_assert_int_eq(mt_plot_trace(d->scene, &p, 1, &err), MT_OK);
+    scene_check_texts(d->scene);
+}
+
+static void drawn_release(struct drawn *d)
+{
+    mt_scene_free(d->scene);
+    mt_timeline_release(&d->t);
+    made_release(&d->m);
+}
+
+/* Two stacks, and an OOM with room left in holes. */
+static void make_oom(struct made *m)
+{
+    made_begin(m);
+    uint32_t a = made_stack(m, "load <weights> & \"co\"", 1), b = made_stack(m, "forward", 2);
+    made_event(m, MT_ACTION_SEGMENT_ALLOC, 0, 64 * MADE_MIB, a);
+    made_event(m, MT_ACTION_ALLOC, 0, 10 * MADE_MIB, a);
+    made_event(m, MT_ACTION_ALLOC, 10 * MADE_MIB, 30 * MADE_MIB, b);
+    made_event(m, MT_ACTION_ALLOC, 40 * MADE_MIB, 4 * MADE_MIB, b);
+    made_event(m, MT_ACTION_FREE_REQUESTED, 10 * MADE_MIB, 30 * MADE_MIB, 0);
+    made_event(m, MT_ACTION_FREE_COMPLETED, 10 * MADE_MIB, 30 * MADE_MIB, 0);
+    made_event(m, MT_ACTION_OOM, 7 * MADE_MIB, 40 * MADE_MIB, b);
+    struct made_block blocks[4] = {{10 * MADE_MIB, 10 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {30 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0},
+                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, b},
+                                   {20 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    made_segment(m, 0, false, blocks, 4);
+    made_finish(m);
+}
+
+START_TEST(tells_the_oom)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 71 * MADE_MIB, 0);
+    ck_assert(scene_has_text(d.scene, "Memory over time"));
+    ck_assert(scene_has_text(d.scene, "snap.pickle \xc2\xb7 device 0"));
+    ck_assert(scene_mentions(d.scene, "peak 44.00 MiB at event 3 (3.00 ms)"));
+    ck_assert(scene_has_text(d.scene, "Out of memory at event 6 (6.00 ms): asked for 40.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "50.00 MiB was reserved but not in use, in holes of at most "
+                                      "30.00 MiB \xc2\xb7 the device had 7.00 MiB free"));
+    ck_assert(scene_has_text(d.scene, "out of memory: asked for 40.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "peak 44.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "reserved 64.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "capacity (--capacity) 71.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "TOTAL"));
+    ck_assert(scene_has_text(d.scene, "train.py:2 forward"));
+    ck_assert(scene_has_text(d.scene, "34.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "77.3 %"));
+    drawn_release(&d);
+}
+END_TEST
+
+/* The bands: rectangles whose height is the bytes, to scale. */
+START_TEST(bands_are_to_scale)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    double ground = 0, highest = 1e9, reserved = 1e9;
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i];
+        for (uint32_t k = 0; k < m->n; k++) {
+            double y = d.scene->points.v[m->first + k].y;
+            if (m->kind == MT_MARK_POLYGON) {
+                ground = y > ground ? y : ground;
+                highest = y < highest ? y : highest;
+            } else if (m->n > 2) {
+                reserved = y < reserved ? y : reserved;
+            }
+        }
+    }
+    ck_assert_double_eq_tol((ground - highest) / (ground - reserved), 44.0 / 64.0, 1e-9);
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(svg_is_text_with_tips)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    char *svg = scene_svg(d.scene), *again = scene_svg(d.scene);
+    ck_assert_str_eq(svg, again);
+    ck_assert_ptr_nonnull(strstr(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    ck_assert_ptr_nonnull(strstr(svg, ">train.py:2 forward</text>"));
+    ck_assert_ptr_nonnull(strstr(svg, "load &lt;weights&gt; &amp; &quot;co&quot;"));
+    ck_assert_ptr_nonnull(strstr(svg, "<title>train.py:2 forward\n34.00 MiB at the peak in 2 "
+                                      "allocations, 34.00 MiB at most\ntrain.py:2 forward"));
+    ck_assert_ptr_null(strstr(svg, "nan"));
+    ck_assert_ptr_null(strstr(svg, "inf"));
+    free(svg);
+    free(again);
+    drawn_release(&d);
+}
+END_TEST
+
+static size_t paint(enum mt_status (*painter)(const struct mt_scene *, double, FILE *,
+                                              struct mt_error *),
+                    const struct mt_scene *s, char **out)
+{
+    struct mt_error err;
+    size_t n = 0;
+    FILE *f = open_memstream(out, &n);
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(painter(s, 1, f, &err), MT_OK);
+    fclose(f);
+    return n;
+}
+
+START_TEST(png_and_pdf)
+{
+    struct drawn d;
+    char *png, *pdf, *again;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    size_t n = paint(mt_paint_png, d.scene, &png);
+    ck_assert_uint_gt(n, 1000);
+    ck_assert_int_eq(memcmp(png, "\x89PNG\r\n\x1a\n", 8), 0);
+    size_t m = paint(mt_paint_pdf, d.scene, &pdf);
+    ck_assert_int_eq(memcmp(pdf, "%PDF-", 5), 0);
+    ck_assert_uint_eq(paint(mt_paint_pdf, d.scene, &again), m);
+    ck_assert_int_eq(memcmp(pdf, again, m), 0);
+    free(png);
+    free(pdf);
+    free(again);
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(small_and_dark)
+{
+    struct drawn d;
+    struct mt_plot_style small = {.width = 400, .height = 300, .theme = MT_THEME_DARK};
+    make_oom(&d.m);
+    draw(&d, &small, 0, 0);
+    ck_assert_int_eq(mt_scene_width(d.scene), 400);
+    ck_assert_uint_eq(d.scene->marks.v[0].fill, mt_theme_get(MT_THEME_DARK)->background);
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(nothing_to_draw)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    made_finish(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(scene_has_text(d.scene, "no events were recorded and nothing is alive"));
+    ck_assert(!scene_has_text(d.scene, "Held at the peak"));
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(no_events)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1);
+    struct made_block blocks[2] = {{MADE_MIB, MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    made_segment(&d.m, 0, false, blocks, 2);
+    made_finish(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(scene_mentions(d.scene, "no events were recorded, so this is what was alive"));
+    ck_assert(scene_has_text(d.scene, "Alive all the time"));
+    ck_assert(scene_has_text(d.scene, "train.py:1 a"));
+    drawn_release(&d);
+}
+END_TEST
+
+START_TEST(one_shape_an_allocation)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 2);
+    ck_assert(scene_mentions(d.scene, "10.00 MiB, allocated at event 1, alive at the end"));
+    ck_assert(scene_mentions(d.scene, "30.00 MiB, allocated at event 2, freed at event 5"));
+    ck_assert(scene_mentions(d.scene, "1 smaller allocation"));
+    drawn_release(&d);
+}
+END_TEST
+
+UNIT_MAIN("trace_scene", tells_the_oom, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
+          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
