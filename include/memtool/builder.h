@@ -43,6 +43,9 @@ size_t mt_builder_pool(struct mt_builder *b, struct mt_pool_id id) MT_NODISCARD;
 size_t mt_builder_event_shape(struct mt_builder *b, uint32_t present, uint32_t action_name)
     MT_NODISCARD;
 
+/* Whether all 255 are taken: tells the one reason from the other. */
+bool mt_builder_shapes_full(const struct mt_builder *b);
+
 /* Appends; e->shape and e->stream must be indexes that this builder gave. Events of one trace must
  * be appended one after the other. */
 bool mt_builder_event(struct mt_builder *b, const struct mt_event *e) MT_NODISCARD;

@@ -73,6 +73,8 @@ void mt_table_column(struct mt_table *t, const char *title, enum mt_align align)
 /* The next cell, printf-like; text from input must have passed mt_text_safe. The last column is cut
  * to the terminal's width when it is MT_LEFT. */
 void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);
+/* The text of a buffer; one that failed makes the table fail. */
+void mt_table_buf(struct mt_table *t, const struct mt_buf *b);
 /* The same in a colour. */
 void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
     MT_PRINTF(3, 4);

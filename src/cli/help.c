@@ -66,9 +66,10 @@ static void print_option(FILE *to, const struct mt_option *o)
 {
     struct mt_buf b = {0};
     option_text(&b, o);
-    if (!b.failed) {
-        fprintf(to, b.n > 24 ? "  %s\n%28s%s\n" : "  %-24s  %s%s\n", b.p, "", o->help);
+    if (b.failed) {
+        mt_cli_die_nomem();
     }
+    fprintf(to, b.n > 24 ? "  %s\n%28s%s\n" : "  %-24s  %s%s\n", b.p, "", o->help);
     mt_buf_release(&b);
 }
 

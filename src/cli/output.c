@@ -56,7 +56,8 @@ static mode_t new_file_mode(void)
 
 static enum mt_status cannot_write(struct mt_error *err, const char *path)
 {
-    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write %.150s: %s", path, strerror(errno));
+    enum mt_status status = errno == ENOMEM ? MT_NOMEM : MT_OUTPUT;
+    return mt_fail(err, status, MT_NO_OFFSET, "cannot write %.150s: %s", path, strerror(errno));
 }
 
 static enum mt_status open_temporary(struct mt_cli_output *o, struct mt_error *err)
@@ -70,14 +71,14 @@ static enum mt_status open_temporary(struct mt_cli_output *o, struct mt_error *e
     if (o->stream) {
         return MT_OK;
     }
-    cannot_write(err, o->path);
+    enum mt_status status = cannot_write(err, o->path);
     if (fd >= 0) {
         close(fd);
         unlink(o->temporary);
     }
     mt_mem_free(o->temporary);
     o->temporary = NULL;
-    return MT_OUTPUT;
+    return status;
 }
 
 enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *common,

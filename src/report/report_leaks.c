@@ -103,7 +103,7 @@ static void add_growth(struct mt_table *t, const struct mt_report *r, const stru
     } else {
         mt_stack_label_long(b, s, g->stack, r);
     }
-    mt_table_cell(t, "%s", mt_buf_view(b).p);
+    mt_table_buf(t, b);
 }
 
 static void add_rest_and_total(struct mt_table *t, const struct mt_leaks *l, size_t shown)
@@ -184,7 +184,7 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
         mt_table_size(t, x->largest);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
     }
     mt_table_rule(t);
     mt_table_size(t, l->temporary_bytes);
@@ -218,10 +218,10 @@ static enum mt_status print_pending(const struct mt_report *r, const struct mt_s
         mt_table_size(t, x->alive_bytes);
         mt_buf_reset(&b);
         mt_stream_label(&b, s, x->stream);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);

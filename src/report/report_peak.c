@@ -170,7 +170,7 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     }
     mt_buf_reset(b);
     mt_peak_row_label(b, r, s, p->by, row);
-    mt_table_cell(t, "%s", mt_buf_view(b).p);
+    mt_table_buf(t, b);
 }
 
 static void add_others_and_total(struct mt_table *t, const struct mt_peak *p, size_t shown)
@@ -301,7 +301,7 @@ enum mt_status mt_report_peak_csv(const struct mt_report *r, const struct mt_sna
             mt_table_cell(t, "%s", mt_category_name(mt_peak_row_category(row)));
             mt_buf_reset(&b);
             mt_peak_row_label(&b, r, s, p->by, row);
-            mt_table_cell(t, "%s", mt_buf_view(&b).p);
+            mt_table_buf(t, &b);
         }
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);

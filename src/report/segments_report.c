@@ -70,7 +70,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, const struc
     mt_table_cell(t, "%u", (unsigned)segment->stream);
     mt_buf_reset(b);
     add_kind(b, segment);
-    mt_table_cell(t, "%s", mt_buf_view(b).p);
+    mt_table_buf(t, b);
     mt_buf_reset(b);
     if (row->top_bytes) {
         mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
@@ -78,7 +78,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, const struc
     } else {
         mt_buf_text(b, "(nothing alive)");
     }
-    mt_table_cell(t, "%s", mt_buf_view(b).p);
+    mt_table_buf(t, b);
 }
 
 static void sum_row(struct mt_table *t, const struct mt_segment_row *sum, const char *label)
@@ -152,7 +152,7 @@ static void block_cells(struct mt_table *t, const struct mt_report *r, const str
     mt_table_size(t, b->size);
     mt_table_cell(t, "%s", STATES[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER]);
     mt_table_cell(t, "%s", live ? mt_report_size(r, b->requested).s : "");
-    mt_table_cell(t, "%s", mt_buf_view(label).p);
+    mt_table_buf(t, label);
 }
 
 static enum mt_status block_table(const struct mt_report *r, const struct mt_snapshot *s,

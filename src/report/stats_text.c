@@ -80,7 +80,7 @@ void mt_stats_part_columns(struct mt_table *t)
 
 void mt_stats_part(struct mt_table *t, const struct mt_counters *c, struct mt_buf *label)
 {
-    mt_table_cell(t, "%s", mt_buf_view(label).p);
+    mt_table_buf(t, label);
     part_cells(t, c);
     mt_buf_reset(label);
 }

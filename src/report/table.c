@@ -104,6 +104,12 @@ void mt_table_cell(struct mt_table *t, const char *format, ...)
     va_end(args);
 }
 
+void mt_table_buf(struct mt_table *t, const struct mt_buf *b)
+{
+    t->failed |= b->failed;
+    add(t, (struct cell){CELL_TEXT, MT_COLOR_NONE, keep(t, mt_buf_view(b)), 0});
+}
+
 void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
 {
     va_list args;

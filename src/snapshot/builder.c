@@ -229,6 +229,11 @@ size_t mt_builder_event_shape(struct mt_builder *b, uint32_t present, uint32_t a
     return b->shapes.n < MAX_SHAPES && mt_vec_push(&b->shapes, shape) ? b->shapes.n - 1 : SIZE_MAX;
 }
 
+bool mt_builder_shapes_full(const struct mt_builder *b)
+{
+    return b->shapes.n >= MAX_SHAPES;
+}
+
 /* ---- events ---- */
 
 static bool extend_columns(struct mt_builder *b)

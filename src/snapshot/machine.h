@@ -66,7 +66,8 @@ struct mt_machine {
         uint64_t bytes;
         uint32_t n, id;
     } short_strings[MT_SHORT_STRINGS]; /* ids of strings of at most 8 bytes, seen lately */
-    bool bare_list;                    /* finished: the top was a list of segments */
+    bool torn;      /* memory ran out in the middle of a fast path: nothing may be tried again */
+    bool bare_list; /* finished: the top was a list of segments */
 };
 
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,

@@ -275,8 +275,9 @@ static bool commit(struct fast_event *f, mt_word *word)
     }
     f->event.shape = s->last_shape.index;
     *word = mt_word_make(MT_TAG_EVENT, index);
-    return mt_builder_event(m->builder, &f->event) && commit_texts(f, index) &&
-           commit_memos(f, *word);
+    m->torn = !mt_builder_event(m->builder, &f->event) || !commit_texts(f, index) ||
+              !commit_memos(f, *word);
+    return !m->torn;
 }
 
 const uint8_t *mt_pickle_event(struct mt_machine *m, const uint8_t *p, const uint8_t *end,

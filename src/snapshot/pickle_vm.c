@@ -498,7 +498,8 @@ static inline bool hot_memoize(struct mt_machine *m, mt_word *sp)
     if (tag == MT_TAG_FRESH_DICT || tag == MT_TAG_FRESH_LIST) {
         sp[-1] = mt_word_make(tag, index + 1);
     }
-    return mt_memo_put(&m->memo, index, sp[-1]);
+    m->torn = !mt_memo_put(&m->memo, index, sp[-1]);
+    return !m->torn;
 }
 
 /*
@@ -605,6 +606,9 @@ enum mt_status mt_pickle_read(struct mt_input *in, struct mt_machine *m, struct 
     while (!k.stopped) {
         if (MT_LIKELY(mt_input_left(in) >= MT_INPUT_PAD)) {
             hot_ops(&k);
+            if (MT_UNLIKELY(m->torn)) {
+                return mt_fail_nomem(m->err);
+            }
         }
         MT_TRY(one_op(&k));
     }

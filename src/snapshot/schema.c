@@ -396,6 +396,9 @@ static enum mt_status shape_of(struct mt_machine *m, const struct event_fill *f,
     if (!s->last_shape.valid || s->last_shape.present != f->present ||
         s->last_shape.action_name != f->action_name) {
         size_t i = mt_builder_event_shape(m->builder, f->present, f->action_name);
+        if (i == SIZE_MAX && !mt_builder_shapes_full(m->builder)) {
+            return mt_fail_nomem(m->err);
+        }
         if (i == SIZE_MAX) {
             return mt_fail(m->err, MT_LIMIT, m->offset,
                            "more than 255 different sets of keys in trace events");
