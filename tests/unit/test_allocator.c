@@ -31,7 +31,8 @@ static void open_with(const char *conf, uint64_t capacity, uint64_t allowed)
     struct mt_conf parsed;
     mt_conf_parse(mt_str_from(conf), 211, &parsed);
     ck_assert_msg(parsed.valid, "%s", parsed.error);
-    sim = mt_device_sim_new(&(struct mt_device_sim_options){80 * GIB, capacity});
+    sim =
+        mt_device_sim_new(&(struct mt_device_sim_options){.total = 80 * GIB, .capacity = capacity});
     struct mt_alloc_options o = {.settings = parsed.settings,
                                  .release = 211,
                                  .device = mt_device_sim_device(sim),
