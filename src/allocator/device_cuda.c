@@ -171,14 +171,40 @@ static int map_page(const struct mt_device_cuda *d, uint64_t addr, uint64_t page
     return result;
 }
 
-static int unmap_pages(const struct mt_device_cuda *d, uint64_t addr, uint64_t size, uint64_t page)
+/* Up to the first failure; *done bytes were unmapped. */
+static int unmap_pages(const struct mt_device_cuda *d, uint64_t addr, uint64_t size, uint64_t page,
+                       uint64_t *done)
 {
-    int first_failure = MT_CUDA_SUCCESS;
-    for (uint64_t at = 0; at < size; at += page) {
-        int result = d->api->mem_unmap(addr + at, page);
-        first_failure = first_failure == MT_CUDA_SUCCESS ? result : first_failure;
+    int result = MT_CUDA_SUCCESS;
+    for (*done = 0; *done < size; *done += page) {
+        result = d->api->mem_unmap(addr + *done, page);
+        if (result != MT_CUDA_SUCCESS) {
+            break;
+        }
     }
-    return first_failure;
+    return result;
+}
+
+/* All of the range or none of it. */
+static int map_range(const struct mt_device_cuda *d, uint64_t addr, uint64_t size, uint64_t page,
+                     const char **call)
+{
+    int result = MT_CUDA_SUCCESS;
+    uint64_t mapped = 0, ignored;
+    while (mapped < size && result == MT_CUDA_SUCCESS) {
+        result = map_page(d, addr + mapped, page, call);
+        mapped += result == MT_CUDA_SUCCESS ? page : 0;
+    }
+    if (result == MT_CUDA_SUCCESS) {
+        const struct mt_cuda_access access = {{MT_CUDA_LOCATION_DEVICE, d->device},
+                                              MT_CUDA_ACCESS_READ_WRITE};
+        *call = "cuMemSetAccess";
+        result = d->api->mem_set_access(addr, size, &access, 1);
+    }
+    if (result != MT_CUDA_SUCCESS) {
+        (void)unmap_pages(d, addr, mapped, page, &ignored);
+    }
+    return result;
 }
 
 static enum mt_status map(void *ctx, uint64_t addr, uint64_t size, uint64_t page,
@@ -186,41 +212,33 @@ static enum mt_status map(void *ctx, uint64_t addr, uint64_t size, uint64_t page
 {
     struct mt_device_cuda *d = ctx;
     struct scope s;
-    int result = MT_CUDA_SUCCESS;
-    const char *call = "cuMemMap";
-    uint64_t mapped = 0;
+    const char *call;
     enter(d, &s);
-    while (mapped < size && result == MT_CUDA_SUCCESS) {
-        result = map_page(d, addr + mapped, page, &call);
-        mapped += result == MT_CUDA_SUCCESS ? page : 0;
-    }
-    if (result == MT_CUDA_SUCCESS) {
-        const struct mt_cuda_access access = {{MT_CUDA_LOCATION_DEVICE, d->device},
-                                              MT_CUDA_ACCESS_READ_WRITE};
-        call = "cuMemSetAccess";
-        result = d->api->mem_set_access(addr, size, &access, 1);
-    }
-    if (result != MT_CUDA_SUCCESS) {
-        (void)unmap_pages(d, addr, mapped, page);
-    }
+    int result = map_range(d, addr, size, page, &call);
     leave(d, &s);
     return failed(d, result, call, err);
 }
 
+/* When a page does not let go, those before it are put back: the allocator then still owns a whole
+ * range. What was in it is lost, but nobody owned that. */
 static enum mt_status unmap(void *ctx, uint64_t addr, uint64_t size, uint64_t page, uint64_t stream,
                             struct mt_error *err)
 {
     struct mt_device_cuda *d = ctx;
     struct scope s;
+    uint64_t done = 0;
+    const char *call = "cuStreamSynchronize", *ignored;
     enter(d, &s);
-    const char *call = "cuStreamSynchronize";
     int result = d->api->stream_synchronize(stream_pointer(stream));
     if (result != MT_CUDA_SUCCESS) { /* the stream may have been destroyed meanwhile */
         result = d->api->ctx_synchronize();
     }
     if (result == MT_CUDA_SUCCESS) {
         call = "cuMemUnmap";
-        result = unmap_pages(d, addr, size, page);
+        result = unmap_pages(d, addr, size, page, &done);
+        if (result != MT_CUDA_SUCCESS && result != MT_CUDA_DEINITIALIZED && done > 0) {
+            (void)map_range(d, addr, done, page, &ignored);
+        }
     }
     leave(d, &s);
     return failed_unless_gone(d, result, call, err);

@@ -193,6 +193,20 @@ static void dump_refusal(struct mt_live *live, struct mt_live_refusal *refusal)
     }
 }
 
+/* `d` is NULL or not ready when it was the device itself that did not start. */
+static void say_refused(const struct mt_live_device *d, uint64_t size, const struct mt_error *err,
+                        struct mt_live_refusal *refusal)
+{
+    if (!refusal->out_of_memory || !d || !d->alloc) {
+        snprintf(refusal->text, sizeof refusal->text, "memtool: %s", err->text);
+    } else if (size < (uint64_t)1 << 60) {
+        mt_oom_text(d->alloc, d->ordinal, refusal->text, sizeof refusal->text);
+    } else {
+        snprintf(refusal->text, sizeof refusal->text,
+                 "CUDA out of memory. Tried to allocate more than 1EB memory.");
+    }
+}
+
 uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint64_t stream,
                           struct mt_live_refusal *refusal)
 {
@@ -216,14 +230,7 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
     refusal->out_of_memory = status == MT_DEVICE_OOM;
     bool dump =
         refusal->out_of_memory && mt_recorder_on(live->recorder) && live->recorder->settings.on_oom;
-    if (refusal->out_of_memory && size < (uint64_t)1 << 60) {
-        mt_oom_text(d->alloc, device, refusal->text, sizeof refusal->text);
-    } else if (refusal->out_of_memory) {
-        snprintf(refusal->text, sizeof refusal->text,
-                 "CUDA out of memory. Tried to allocate more than 1EB memory.");
-    } else {
-        snprintf(refusal->text, sizeof refusal->text, "memtool: %s", err.text);
-    }
+    say_refused(d, size, &err, refusal);
     pthread_mutex_unlock(&live->lock);
     if (dump) {
         dump_refusal(live, refusal);
