@@ -129,7 +129,8 @@ tests: $(BUILD)/memtool $(UNIT_TESTS) $(FUZZERS) ## build the tests and nothing 
 .PHONY: check
 check: tests ## run all tests: unit, command line, fuzz corpora
 	$(Q)TESTDATA=$(CURDIR)/testdata MEMTOOL=$(BUILD)/memtool scripts/sum-tests \
-	  'scripts/run-unit $(UNIT_TESTS)' scripts/run-cli scripts/run-docs 'scripts/run-corpora $(FUZZERS)'
+	  'scripts/run-unit $(UNIT_TESTS)' scripts/run-cli scripts/run-docs 'scripts/run-corpora $(FUZZERS)' \
+	  $(CHECK_MORE)
 
 .PHONY: check-unit check-cli
 check-unit: $(UNIT_TESTS) ## run the unit tests

@@ -33,7 +33,52 @@ TEST_DEVICE := $(BUILD)/tests/device/device_conformance.o
 $(BUILD)/tests/unit/test_live_%.o: ALL_CPPFLAGS += -Itests $(CUDA_CPPFLAGS)
 $(BUILD)/tests/device/%.o: ALL_CPPFLAGS += -Itests/device
 LIVE_TESTS := $(filter $(BUILD)/tests/unit/test_live_%,$(UNIT_TESTS))
-$(LIVE_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_DEVICE) $(BUILD)/libmemtool.a $(FAKE_CUDA)
+# those that read snapshots back need the rest of memtool; the others only what the library holds
+READING_TESTS := $(filter %_record,$(LIVE_TESTS))
+CORE_TESTS := $(filter-out $(READING_TESTS),$(LIVE_TESTS))
+$(READING_TESTS): $(BUILD)/libmemtool.a
+$(CORE_TESTS): $(LIVE_OBJECTS)
+$(LIVE_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_DEVICE) $(FAKE_CUDA)
 	@echo "  LD   $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -Wl,-rpath,$(CURDIR)/$(dir $(FAKE_CUDA)) \
-	  $(ALL_LDLIBS) $(CHECK_LIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(FAKE_CUDA) \
+	  -Wl,-rpath,$(CURDIR)/$(dir $(FAKE_CUDA)) $(ALL_LDLIBS) $(CHECK_LIBS) -o $@
+
+# The doors: programs that link the library as a user's would. The C++ ones need a C++ compiler.
+CXX ?= c++
+DOOR_PROGRAMS := $(BUILD)/tests/live/door_program $(BUILD)/tests/live/alloc_example
+$(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmemtool_alloc.so
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
+
+ifneq ($(shell command -v $(CXX) 2>/dev/null),)
+TORCH_PROGRAM := $(BUILD)/tests/live/torch_program
+endif
+$(BUILD)/tests/live/libc10.so: tests/live/fake_c10.cpp
+	@mkdir -p $(@D)
+	@echo "  CXX  $@"
+	$(Q)$(CXX) -O1 -g -fPIC -shared -Wl,-soname,libc10.so $< -o $@
+$(BUILD)/tests/live/torch_program: tests/live/torch_program.cpp $(BUILD)/tests/live/libc10.so
+	@echo "  CXX  $@"
+	$(Q)$(CXX) -O1 -g $< -Wl,--no-as-needed $(BUILD)/tests/live/libc10.so \
+	  -Wl,-rpath,$(CURDIR)/$(BUILD)/tests/live -ldl -o $@
+
+# A sanitizer's library cannot be loaded into programs without it: Python, the C++ ones.
+RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHON) tests/live/run-live $(BUILD)
+
+.PHONY: live-tests check-live
+live-tests: $(DOOR_PROGRAMS) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+tests: live-tests
+check-live: live-tests ## run the tests of the live allocator's doors
+	$(Q)$(RUN_LIVE)
+
+# Threads: the allocator and the fake driver under the thread sanitizer.
+.PHONY: check-tsan
+check-tsan: ## run the live allocator's tests under the thread sanitizer
+	+$(Q)$(MAKE) --no-print-directory VARIANT=tsan tsan-run
+.PHONY: tsan-run
+tsan-run: $(CORE_TESTS)
+	$(Q)CK_FORK=no scripts/run-unit $(CORE_TESTS) | sed 's/^unit:/threads:/'
+ifeq ($(VARIANT),release)
+CHECK_MORE += 'MAKEFLAGS= $(MAKE) --no-print-directory check-tsan'
+endif
+CHECK_MORE += '$(RUN_LIVE)'
