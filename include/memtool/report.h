@@ -90,6 +90,9 @@ void mt_table_rule(struct mt_table *t);
 enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int indent,
                               struct mt_error *err) MT_NODISCARD;
 
+/* One field of a CSV line, quoted where needed; for listings that are printed as they come. */
+void mt_csv_text(const struct mt_report *r, const char *text);
+
 /* ---- JSON ---- */
 
 /*

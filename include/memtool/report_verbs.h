@@ -19,6 +19,9 @@
 
 /* ---- shared ---- */
 
+/* "Device 0"; "Pinned host memory" for -1. */
+struct mt_size_text mt_device_label(int32_t device);
+
 /* "stream 1 (0x55d0c0de)", "stream 0"; the number is what --stream takes. */
 void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream);
 
@@ -102,17 +105,19 @@ enum mt_status mt_report_info(const struct mt_report *r, const struct mt_snapsho
 
 /* ---- trace ---- */
 
-/* The events of one device as they happened, printed while they are walked. `shown` counts the
- * lines; with r->limit set it stops there. JSON is one line an event. */
+/* What `trace` prints, and in which words. */
 struct mt_trace_listing {
     const struct mt_snapshot *snapshot;
-    const struct mt_replay *replay;
+    const struct mt_replay *replay; /* of the device */
     struct mt_filtered *filter;
-    struct mt_segment_names *names; /* fresh */
+    size_t limit; /* lines, 0 = all */
+    bool all;     /* free_completed on a line of its own even right after its free_requested */
 };
-enum mt_status mt_report_trace_head(const struct mt_report *r, const struct mt_snapshot *s,
-                                    const struct mt_devices *devices, struct mt_error *err)
-    MT_NODISCARD;
+/* Before the first device: the header object of NDJSON, the titles of CSV. */
+enum mt_status mt_report_trace_begin(const struct mt_report *r, const struct mt_snapshot *s,
+                                     struct mt_error *err) MT_NODISCARD;
+/* The events of one device as they happened, printed while they are walked; JSON is one line an
+ * event. */
 enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_listing *l,
                                struct mt_error *err) MT_NODISCARD;
 

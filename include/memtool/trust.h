@@ -20,6 +20,7 @@
     X(STARTS_LATE, "starts_late", true)                                                            \
     X(NO_FRAMES, "no_frames", true)                                                                \
     X(NO_TIMES, "no_times", false)                                                                 \
+    X(TIMES_BACKWARDS, "times_backwards", true)                                                    \
     X(SUMS, "sums_do_not_add_up", true)                                                            \
     X(OVERLAP, "segments_overlap", true)                                                           \
     X(UNKNOWN_ACTIONS, "unknown_actions", false)                                                   \

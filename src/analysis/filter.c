@@ -12,6 +12,7 @@
 #include <memtool/checked.h>
 #include <memtool/keys.h>
 #include <memtool/mem.h>
+#include <memtool/replay.h>
 
 enum { UNKNOWN, YES, NO };
 
@@ -349,7 +350,12 @@ static bool passes_time(const struct mt_filtered *f, int32_t device, int64_t tim
     if (!filter->has_time) {
         return true;
     }
-    int64_t zero = filter->time_is_absolute ? 0 : f->first_us[device];
+    int64_t zero = 0;
+    if (!filter->time_is_absolute) {
+        const struct mt_snapshot *s = f->snapshot;
+        struct mt_trace host = mt_device_trace(s, -1);
+        zero = device < 0 ? first_time(s, &host) : f->first_us[device];
+    }
     if (time_us == MT_NO_TIME || zero == MT_NO_TIME) {
         return false;
     }
@@ -366,7 +372,7 @@ bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index)
     if (!filter) {
         return true;
     }
-    size_t at = f->snapshot->traces[device].first + index;
+    size_t at = mt_device_trace(f->snapshot, device).first + index;
     const struct mt_event *e = &f->snapshot->events[at];
     return mt_filtered_device(f, device) && index >= filter->event_min &&
            index < filter->event_max && passes_size(filter, e->size) &&

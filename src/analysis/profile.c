@@ -13,6 +13,13 @@ static void add_live(struct mt_profile_row *row, uint64_t bytes)
     row->live_count++;
 }
 
+/* A recorded empty stack says as much as none. */
+static struct mt_profile_row *row_of(struct mt_profile_row *by_stack, const struct mt_replay *r,
+                                     uint32_t stack)
+{
+    return &by_stack[r->snapshot->stacks[stack].n ? stack : 0];
+}
+
 static bool ended(uint32_t at, size_t events_done)
 {
     return at != MT_NEVER && at < events_done;
@@ -26,7 +33,7 @@ static void sum_allocs(struct mt_profile_row *by_stack, const struct mt_replay *
         if (mt_event_kind(e) != MT_STEP_ALLOC || (f && !mt_filtered_event(f, r->device, i))) {
             continue;
         }
-        struct mt_profile_row *row = &by_stack[e->stack];
+        struct mt_profile_row *row = row_of(by_stack, r, e->stack);
         row->alloc_bytes = mt_add_sat(row->alloc_bytes, e->size);
         row->alloc_count++;
         if (i < done && !ended(r->partner[i], done)) {
@@ -50,7 +57,7 @@ static void sum_ghosts(struct mt_profile_row *by_stack, const struct mt_replay *
     for (size_t i = 0; i < r->ghosts.n; i++) {
         const struct mt_ghost *g = &r->ghosts.v[i];
         if (!ended(g->freed, done) && ghost_passes(f, r, g)) {
-            add_live(&by_stack[g->stack], g->size);
+            add_live(row_of(by_stack, r, g->stack), g->size);
         }
     }
 }

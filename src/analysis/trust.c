@@ -111,6 +111,19 @@ static void check_start(struct checker *c)
     }
 }
 
+static void check_times(struct checker *c, uint64_t times, uint64_t events)
+{
+    if (!times && events > 1) {
+        add(c, (struct mt_trust_fact){.id = MT_TRUST_NO_TIMES, .device = -2});
+    }
+    for (size_t i = 0; i < c->t->devices.n; i++) {
+        const struct mt_device_totals *d = &c->t->devices.v[i];
+        if (d->trace.first_us > d->trace.last_us) {
+            add(c, (struct mt_trust_fact){.id = MT_TRUST_TIMES_BACKWARDS, .device = d->device});
+        }
+    }
+}
+
 static void check_stacks(struct checker *c)
 {
     uint64_t with = 0, events = 0, times = 0;
@@ -119,14 +132,12 @@ static void check_stacks(struct checker *c)
         times += c->t->devices.v[i].trace.with_time;
         events += c->t->devices.v[i].trace.events;
     }
+    check_times(c, times, events);
     for (size_t i = 0; i < c->s->n_blocks && !with; i++) {
         with += c->s->stacks[c->s->blocks[i].stack].n != 0;
     }
     if (!with && (events || c->s->n_blocks)) {
         add(c, (struct mt_trust_fact){.id = MT_TRUST_NO_FRAMES, .device = -2});
-    }
-    if (!times && events > 1) {
-        add(c, (struct mt_trust_fact){.id = MT_TRUST_NO_TIMES, .device = -2});
     }
 }
 

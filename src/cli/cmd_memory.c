@@ -53,7 +53,7 @@ const struct mt_command mt_cmd_memory = {
         "--format folded prints one line a block for flamegraph.pl, the same lines as PyTorch's "
         "viewer, free blocks included.",
     .examples = "memtool memory snap.pickle                     who holds memory\n"
-                "memtool memory --stack 0 -n 3 snap.pickle      the three largest, with stacks\n"
+                "memtool memory --stack full -n 3 snap.pickle      the three largest, with stacks\n"
                 "memtool memory --format folded snap.pickle     input for a flame graph",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),

@@ -204,7 +204,8 @@ static void put_alloc(struct tracing *t, uint32_t index)
     for (int half = 0; half < 2; half++) {
         begin_event(t, half ? "e" : "b", time_of(t, half ? last : index));
         mt_sink_json_str(sink, mt_buf_view(&t->x->text));
-        put_arg(t, ",\"cat\":\"allocation\",\"id\":", index, half ? "}" : ",\"args\":{\"bytes\":");
+        put_arg(t, ",\"cat\":\"allocation\",\"id\":\"", index,
+                half ? "\"}" : "\",\"args\":{\"bytes\":");
         if (!half) {
             put_arg(t, "", e->size, "}}");
         }

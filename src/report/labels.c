@@ -4,6 +4,15 @@
 
 #include <memtool/report_verbs.h>
 
+struct mt_size_text mt_device_label(int32_t device)
+{
+    struct mt_size_text text = {"Pinned host memory"};
+    if (device >= 0) {
+        snprintf(text.s, sizeof text.s, "Device %" PRId32, device);
+    }
+    return text;
+}
+
 void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream)
 {
     mt_buf_printf(b, "stream %u", (unsigned)stream);

@@ -17,13 +17,8 @@ static size_t shown_rows(const struct mt_report *r, size_t n)
 static void print_head(const struct mt_report *r, const struct mt_memory_device *d)
 {
     const struct mt_counters *c = &d->counters;
-    if (d->device < 0) {
-        fprintf(r->out, "%sPinned host memory%s: ", mt_color_begin(r, MT_COLOR_HEAD),
-                mt_color_end(r));
-    } else {
-        fprintf(r->out, "%sDevice %" PRId32 "%s: ", mt_color_begin(r, MT_COLOR_HEAD), d->device,
-                mt_color_end(r));
-    }
+    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s,
+            mt_color_end(r));
     fprintf(r->out, "%s in use, %s cached and free, %s reserved\n", mt_report_size(r, c->active).s,
             mt_report_size(r, c->inactive).s, mt_report_size(r, c->reserved).s);
 }

@@ -149,11 +149,13 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
     for (size_t i = 0; i < shown; i++) {
         add_growth(t, r, s, &l->stacks.v[i], &b);
     }
-    add_rest_and_total(t, l, shown);
-    fputc('\n', r->out);
+    if (!r->separator) {
+        add_rest_and_total(t, l, shown);
+        fputc('\n', r->out);
+    }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_table_free(t);
-    for (size_t i = 0; status == MT_OK && r->stack_lines != 1 && i < shown; i++) {
+    for (size_t i = 0; status == MT_OK && r->stack_lines != 1 && !r->separator && i < shown; i++) {
         mt_buf_reset(&b);
         mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
         mt_stack_lines(&b, s, l->stacks.v[i].stack, r, 4);
@@ -287,6 +289,9 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
                                     const struct mt_leaks_result *x, struct mt_error *err)
 {
     const struct mt_leaks *l = x->leaks;
+    if (r->separator) { /* the rows that one would sort: what grows */
+        return print_stacks(r, s, l, err);
+    }
     print_verdict(r, l);
     print_period(r, s, l);
     if (l->live.n) {

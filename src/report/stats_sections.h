@@ -14,8 +14,8 @@ enum mt_status mt_stats_sizes(const struct mt_report *r, const struct mt_device_
 enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt_device_totals *d,
                                       struct mt_error *err) MT_NODISCARD;
 enum mt_status mt_stats_page_map(const struct mt_report *r, const struct mt_snapshot *s,
-                                 const struct mt_filtered *f, const struct mt_device_totals *d, struct mt_error *err)
-    MT_NODISCARD;
+                                 const struct mt_filtered *f, const struct mt_device_totals *d,
+                                 struct mt_error *err) MT_NODISCARD;
 
 /* The columns of byte counters, and a row of them; `label` is emptied. */
 void mt_stats_part_columns(struct mt_table *t);

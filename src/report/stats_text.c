@@ -20,12 +20,24 @@ static const char *fragmentation_word(double x)
                      : "act on it (over 40 %)";
 }
 
-static void overview_free(struct mt_figures *f, const struct mt_counters *c)
+static void overview_used(struct mt_figures *f, const struct mt_counters *c)
 {
-    if (c->active > c->allocated) {
-        mt_figure_size(f, "pending", c->active - c->allocated, c->reserved, "active - allocated",
+    bool pending = c->active > c->allocated;
+    mt_figure_size(f, "allocated", c->allocated, c->reserved, "allocated_bytes.all.current",
+                   "in use, in %s block%s", mt_count_text(c->allocated_blocks).s,
+                   c->allocated_blocks == 1 ? "" : "s");
+    if (pending) {
+        mt_figure_size(f, "pending", c->active - c->allocated, c->reserved,
+                       "active_bytes - allocated_bytes",
                        "freed, but another stream may still use it");
     }
+    mt_figure_size(f, "  requested", c->requested, c->reserved, "requested_bytes.all.current",
+                   "what the program asked for%s; the rest is rounding",
+                   pending ? ", pending included" : "");
+}
+
+static void overview_free(struct mt_figures *f, const struct mt_counters *c)
+{
     mt_figure_size(f, "free", c->inactive, c->reserved, "", "cached by PyTorch; largest piece %s",
                    mt_report_size(f->r, c->largest_free).s);
     mt_figure_size(f, "  non-releasable", c->inactive_split, c->reserved,
@@ -43,11 +55,7 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
     mt_figure_size(&f, "reserved", c->reserved, 0, "reserved_bytes.all.current",
                    "taken from the driver, in %s segment%s", mt_count_text(c->segments).s,
                    c->segments == 1 ? "" : "s");
-    mt_figure_size(&f, "allocated", c->allocated, c->reserved, "allocated_bytes.all.current",
-                   "in use, in %s block%s", mt_count_text(c->allocated_blocks).s,
-                   c->allocated_blocks == 1 ? "" : "s");
-    mt_figure_size(&f, "  requested", c->requested, c->reserved, "requested_bytes.all.current",
-                   "what the program asked for; the rest is rounding");
+    overview_used(&f, c);
     overview_free(&f, c);
     mt_figure_text(&f, "fragmentation", mt_percent_text(fragmentation), "",
                    "reserved but not allocated: %s",
@@ -151,13 +159,8 @@ static enum mt_status device(const struct mt_report *r, const struct mt_snapshot
                              const struct mt_filtered *f, const struct mt_device_totals *d,
                              struct mt_error *err)
 {
-    if (d->device < 0) {
-        fprintf(r->out, "\n%sPinned host memory%s\n", mt_color_begin(r, MT_COLOR_HEAD),
-                mt_color_end(r));
-    } else {
-        fprintf(r->out, "\n%sDevice %" PRId32 "%s\n", mt_color_begin(r, MT_COLOR_HEAD), d->device,
-                mt_color_end(r));
-    }
+    fprintf(r->out, "\n%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s,
+            mt_color_end(r));
     MT_TRY(overview(r, d, err));
     if (d->all.segments) {
         MT_TRY(parts(r, s, d, err));

@@ -292,7 +292,7 @@ static bool is_formula(const char *text)
     return end == text || (*end && strcmp(end, "%") != 0 && strcmp(end, " %") != 0);
 }
 
-static void csv_text(const struct mt_report *r, const char *text)
+void mt_csv_text(const struct mt_report *r, const char *text)
 {
     const char special[] = {r->separator, '"', '\n', '\r', '\0'};
     const char *guard = is_formula(text) ? "'" : "";
@@ -310,7 +310,7 @@ static void csv_text(const struct mt_report *r, const char *text)
 static void csv_cell(const struct mt_report *r, const struct cell *c)
 {
     switch (c->kind) {
-    case CELL_TEXT: csv_text(r, c->text); break;
+    case CELL_TEXT: mt_csv_text(r, c->text); break;
     case CELL_DELTA: fprintf(r->out, "%" PRId64, (int64_t)c->number); break;
     default: fprintf(r->out, "%" PRIu64, c->number); break;
     }
@@ -319,7 +319,7 @@ static void csv_cell(const struct mt_report *r, const struct cell *c)
 static void print_csv(const struct mt_table *t, const struct mt_report *r)
 {
     for (size_t i = 0; i < t->columns.n; i++) {
-        csv_text(r, t->columns.v[i].title);
+        mt_csv_text(r, t->columns.v[i].title);
         fputc(i + 1 == t->columns.n ? '\n' : r->separator, r->out);
     }
     for (size_t i = 0; i < t->cells.n; i++) {

@@ -34,12 +34,13 @@ static void salvaged_text(struct mt_buf *b, const struct mt_snapshot *s,
     mt_text_safe(b, mt_str_from(s->source.damage));
 }
 
-static void segments_text(struct mt_buf *b, const struct mt_trust_fact *fact, const char *what)
+static void segments_text(struct mt_buf *b, const struct mt_trust_fact *fact, const char *one,
+                          const char *many)
 {
-    mt_buf_printf(b,
-                  "%s segment%s %s (the first at 0x%" PRIx64
-                  "); figures below count blocks, not the file's own sums",
-                  mt_count_text(fact->count).s, fact->count == 1 ? "" : "s", what, fact->first);
+    bool single = fact->count == 1;
+    mt_buf_printf(b, "%s segment%s (%s0x%" PRIx64 ") %s; the figures count blocks",
+                  mt_count_text(fact->count).s, single ? "" : "s", single ? "at " : "the first at ",
+                  fact->first, single ? one : many);
 }
 
 void mt_trust_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
@@ -67,9 +68,16 @@ void mt_trust_text(struct mt_buf *b, const struct mt_report *r, const struct mt_
         mt_buf_text(b, "events have no times (PyTorch 2.1 and older): order is known, not when");
         break;
     case MT_TRUST_SUMS:
-        segments_text(b, fact, "whose blocks do not add up to the sizes that the file gives");
+        segments_text(b, fact, "has blocks that do not add up to its sizes",
+                      "have blocks that do not add up to their sizes");
         break;
-    case MT_TRUST_OVERLAP: segments_text(b, fact, "that begin inside the one before"); break;
+    case MT_TRUST_OVERLAP:
+        segments_text(b, fact, "begins inside the one before", "begin inside the one before");
+        break;
+    case MT_TRUST_TIMES_BACKWARDS:
+        mt_buf_printf(b, "the times of device %" PRId32 " run backwards: trust the order, not when",
+                      fact->device);
+        break;
     case MT_TRUST_UNKNOWN_ACTIONS:
         mt_buf_printf(b,
                       "%s event%s of a kind that memtool does not know; counted, not interpreted",

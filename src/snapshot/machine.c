@@ -15,6 +15,8 @@
 
 #include <memtool/hash.h>
 
+enum { MIN_STACK = 64 };
+
 #define FAIL(m, ...) mt_fail((m)->err, MT_FORMAT, (m)->offset, __VA_ARGS__)
 
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,
@@ -22,6 +24,9 @@ enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint3
 {
     *m = (struct mt_machine){
         .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events};
+    if (!mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
+        return mt_fail_nomem(err);
+    }
     return mt_schema_init(&m->schema, b, err);
 }
 
@@ -343,6 +348,10 @@ enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
         m->stack.v[m->stack.n - 1] = w;
     } else if (tag == MT_TAG_CONTAINER) {
         mt_container_of(m, w)->memo = (uint32_t)index + 1;
+    }
+    if (index < m->memo.packed.n) {
+        memset(m->key_refs, 0,
+               sizeof m->key_refs); /* an entry changes: what was learned may be wrong */
     }
     return mt_memo_put(&m->memo, index, w) ? MT_OK : mt_fail_nomem(m->err);
 }

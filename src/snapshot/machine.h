@@ -66,6 +66,11 @@ struct mt_machine {
         uint64_t bytes;
         uint32_t n, id;
     } short_strings[MT_SHORT_STRINGS]; /* ids of strings of at most 8 bytes, seen lately */
+    struct mt_key_ref {
+        uint64_t bytes, mask;       /* an opcode with its operand */
+        uint32_t n;                 /* its length */
+    } key_refs[MT_EVENT_KEY_COUNT]; /* the one that last fetched this key from the memo */
+    struct mt_key_ref last_text;    /* the last short string; `n` is its id */
     bool torn;      /* memory ran out in the middle of a fast path: nothing may be tried again */
     bool bare_list; /* finished: the top was a list of segments */
 };

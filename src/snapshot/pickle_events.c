@@ -87,17 +87,34 @@ static inline bool get_ref(struct fast_event *f, mt_word *w)
     return p[0] == LONG_BINGET && mt_memo_get(&f->m->memo, mt_load32(p + 1), w);
 }
 
-/* Is the next value the key `key`? Then it is taken. */
-static inline bool take_key(struct fast_event *f, enum mt_event_key key)
+/* The key is fetched from the memo, by an opcode not met before: is it `key`? Then that is learned.
+ */
+static bool learn_key(struct fast_event *f, enum mt_event_key key)
 {
     const uint8_t *p = f->p;
     mt_word w;
-    if (get_ref(f, &w) && w == f->m->schema.event_keys[key]) {
+    if (!get_ref(f, &w) || w != f->m->schema.event_keys[key]) {
+        f->p = p;
+        return false;
+    }
+    struct mt_key_ref *ref = &f->m->key_refs[key];
+    ref->n = (unsigned)(f->p - p);
+    ref->mask = (UINT64_C(1) << (8 * ref->n)) - 1;
+    ref->bytes = mt_load64(p) & ref->mask;
+    f->present |= 1u << key;
+    return true;
+}
+
+/* Is the next value the key `key`? Then it is taken. */
+static inline bool take_key(struct fast_event *f, enum mt_event_key key)
+{
+    const struct mt_key_ref *ref = &f->m->key_refs[key];
+    if (MT_LIKELY(ref->n && (mt_load64(f->p) & ref->mask) == ref->bytes)) {
+        f->p += ref->n;
         f->present |= 1u << key;
         return true;
     }
-    f->p = p;
-    return false;
+    return learn_key(f, key);
 }
 
 static inline void note_memo(struct fast_event *f, mt_word w)
@@ -113,8 +130,15 @@ static bool get_text(struct fast_event *f, uint32_t *id)
     mt_word w;
     if (f->p[0] == SHORT_BINUNICODE) {
         unsigned n = f->p[1];
-        if (n > 8 || !(*id = mt_machine_short_str(f->m, f->p + 2, n))) {
+        struct mt_key_ref *last = &f->m->last_text;
+        if (n <= 6 && (mt_load64(f->p) & last->mask) == last->bytes && last->n) {
+            *id = last->n; /* "N/A", event after event */
+        } else if (n > 8 || !(*id = mt_machine_short_str(f->m, f->p + 2, n))) {
             return false;
+        } else if (n <= 6) {
+            last->mask = UINT64_MAX >> (8 * (6 - n));
+            last->bytes = mt_load64(f->p) & last->mask;
+            last->n = *id;
         }
         f->p += 2 + n;
         note_memo(f, mt_word_make(MT_TAG_STR, *id));

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* frag as text: how bad, what it is lost to, who pins it, where it comes from, what to do. */
+#include <inttypes.h>
+
+#include <memtool/report_analyses.h>
+#include <memtool/report_verbs.h>
+
+enum { BAR = 24, FEW_SOURCES = 2 /* stacks a source, without -v */ };
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* Most of what is not allocated are wholly free segments: a cache, not fragmentation. */
+static bool is_mostly_idle(const struct mt_frag *f)
+{
+    return f->class != MT_FRAG_NORMAL && f->idle_segments >= (f->reserved - f->allocated) / 2;
+}
+
+/* ---- headline ---- */
+
+static void print_head(const struct mt_report *r, const struct mt_frag *f)
+{
+    static const char *const CLASS[] = {"normal", "work on it", "act"};
+    static const enum mt_color COLOR[] = {MT_COLOR_GOOD, MT_COLOR_WARN, MT_COLOR_BAD};
+    bool idle = is_mostly_idle(f);
+    enum mt_color color = idle ? MT_COLOR_WARN : COLOR[f->class];
+    fprintf(r->out,
+            "%sDevice %" PRId32 ": %s of %s reserved are not allocated%s, %.1f %%: %s%s%s\n",
+            mt_color_begin(r, MT_COLOR_HEAD), f->device,
+            mt_report_size(r, f->reserved - f->allocated).s, mt_report_size(r, f->reserved).s,
+            mt_color_end(r), 100 * f->fragmentation, mt_color_begin(r, color),
+            idle ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
+    if (f->events_done < f->n_events || f->at != MT_AT_END) {
+        fprintf(r->out, "  after event %s of %s\n",
+                f->events_done ? mt_count_text(f->events_done - 1).s : "(none)",
+                mt_count_text(f->n_events).s);
+    }
+    fprintf(r->out, "  the largest request that fits without new memory: %s\n",
+            mt_report_size(r, f->largest_hole).s);
+    fprintf(r->out, "  empty_cache() would give back %s\n", mt_report_size(r, f->empty_cache).s);
+}
+
+/* ---- causes ---- */
+
+static void add_cause(struct mt_table *t, const struct mt_frag *f, uint64_t bytes, const char *text)
+{
+    char bar[BAR * 3 + 1] = "";
+    size_t n = (size_t)(share(bytes, f->reserved - f->allocated) * BAR + 0.5);
+    for (size_t i = 0; i < n && i < BAR; i++) {
+        memcpy(bar + 3 * i, "█", 4);
+    }
+    if (!bytes) {
+        return;
+    }
+    mt_table_size(t, bytes);
+    mt_table_cell(t, "%.1f %%", 100 * share(bytes, f->reserved - f->allocated));
+    mt_table_cell(t, "%s", text);
+    mt_table_cell(t, "%s", bar);
+}
+
+static enum mt_status print_causes(const struct mt_report *r, const struct mt_frag *f,
+                                   struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "LOST", MT_RIGHT);
+    mt_table_column(t, "%", MT_RIGHT);
+    mt_table_column(t, "TO", MT_LEFT);
+    mt_table_column(t, "", MT_LEFT);
+    add_cause(t, f, f->holes, "holes beside live blocks");
+    add_cause(t, f, f->idle_segments, "wholly free segments");
+    add_cause(t, f, f->other_stream, "other streams");
+    add_cause(t, f, f->private_pool, "private pools (CUDA graphs, MemPool)");
+    add_cause(t, f, f->pending, "frees that wait for other streams");
+    mt_table_rule(t);
+    mt_table_size(t, f->reserved - f->allocated);
+    mt_table_cell(t, "%s", "");
+    mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
+    mt_table_cell(t, "%s", "");
+    fputc('\n', r->out);
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    if (status == MT_OK && f->rounding) {
+        fprintf(r->out, "Inside allocated memory, rounding takes another %s.\n",
+                mt_report_size(r, f->rounding).s);
+    }
+    return status;
+}
+
+/* ---- pools ---- */
+
+static enum mt_status print_pools(const struct mt_report *r, const struct mt_snapshot *s,
+                                  const struct mt_frag *f, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    static const char *const TITLES[] = {"FREE", "LARGEST HOLE", "RESERVED", "SEGMENTS"};
+    for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
+        mt_table_column(t, TITLES[i], MT_RIGHT);
+    }
+    mt_table_column(t, "POOL", MT_LEFT);
+    for (size_t i = 0; i < f->pools.n && (!r->limit || i < r->limit); i++) {
+        const struct mt_frag_pool *p = &f->pools.v[i];
+        mt_table_size(t, p->free);
+        mt_table_size(t, p->largest_hole);
+        mt_table_size(t, p->reserved);
+        mt_table_count(t, p->segments);
+        mt_buf_reset(&b);
+        mt_buf_text(&b, p->kind == MT_POOL_SMALL ? "small, " : "large, ");
+        if (p->pool.a || p->pool.b) {
+            mt_pool_label(&b, p->pool);
+            mt_buf_text(&b, ", ");
+        }
+        mt_stream_label(&b, s, p->stream);
+        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+    }
+    fputc('\n', r->out);
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- pins ---- */
+
+static void add_pin_total(struct mt_table *t, const struct mt_frag *f, size_t shown)
+{
+    struct mt_frag_pin all = {0};
+    struct mt_frag_pin rest = {0};
+    for (size_t i = 0; i < f->pins.n; i++) {
+        struct mt_frag_pin *to = i < shown ? &all : &rest;
+        to->free_held += f->pins.v[i].free_held;
+        to->live_bytes += f->pins.v[i].live_bytes;
+    }
+    if (shown < f->pins.n) {
+        mt_table_size(t, rest.free_held);
+        mt_table_size(t, rest.live_bytes);
+        mt_table_cell(t, "%s", "");
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu others]", f->pins.n - shown);
+    }
+    mt_table_rule(t);
+    mt_table_size(t, all.free_held + rest.free_held);
+    mt_table_size(t, all.live_bytes + rest.live_bytes);
+    mt_table_cell(t, "%s", "");
+    mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
+}
+
+static enum mt_status print_pins(const struct mt_report *r, const struct mt_snapshot *s,
+                                 const struct mt_frag *f, struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "HOLDS FREE", MT_RIGHT);
+    mt_table_column(t, "WITH LIVE", MT_RIGHT);
+    mt_table_column(t, "SEGMENTS", MT_RIGHT);
+    mt_table_column(t, "PINNED BY", MT_LEFT);
+    size_t shown = r->limit && r->limit < f->pins.n ? r->limit : f->pins.n;
+    shown = !r->verbose && r->limit && shown > 10 ? 10 : shown;
+    for (size_t i = 0; i < shown; i++) {
+        mt_table_size(t, f->pins.v[i].free_held);
+        mt_table_size(t, f->pins.v[i].live_bytes);
+        mt_table_count(t, f->pins.v[i].segments);
+        mt_buf_reset(&b);
+        mt_stack_label_long(&b, s, f->pins.v[i].stack, r);
+        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+    }
+    if (!r->separator) {
+        add_pin_total(t, f, shown);
+        fputc('\n', r->out);
+    }
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- sources ---- */
+
+static void add_source(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_frag_source *x)
+{
+    mt_buf_text(b, "  ");
+    switch (x->kind) {
+    case MT_FRAG_SOURCE_MANY_SIZES:
+        mt_buf_printf(b,
+                      "%s different sizes up to %s in %s allocations: ", mt_count_text(x->sizes).s,
+                      mt_report_size(r, x->bytes).s, mt_count_text(x->count).s);
+        break;
+    case MT_FRAG_SOURCE_REGAINED:
+        mt_buf_printf(b,
+                      "%s segments (%s) were given back by empty_cache and taken again, about %s",
+                      mt_count_text(x->count).s, mt_report_size(r, x->bytes).s,
+                      mt_duration_text((int64_t)x->cost_us).s);
+        break;
+    case MT_FRAG_SOURCE_OVER_STEP:
+        mt_buf_printf(b, "%s allocations lie just above a step and lose %s together: ",
+                      mt_count_text(x->count).s, mt_report_size(r, x->bytes).s);
+        break;
+    case MT_FRAG_SOURCE_SPLITS:
+        mt_buf_printf(b, "%s large blocks were split, %s cut off: ", mt_count_text(x->count).s,
+                      mt_report_size(r, x->bytes).s);
+        break;
+    default:
+        mt_buf_printf(b, "%s times blocks of up to %s sizes became free at once: ",
+                      mt_count_text(x->count).s, mt_count_text(x->sizes).s);
+        break;
+    }
+    if (x->kind != MT_FRAG_SOURCE_REGAINED) {
+        mt_stack_label_long(b, s, x->stack, r);
+    }
+    mt_buf_char(b, '\n');
+}
+
+static enum mt_status print_sources(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_frag_sources *x, struct mt_error *err)
+{
+    struct mt_buf b = {0};
+    size_t of_kind = 0;
+    if (x->list.n) {
+        mt_buf_text(&b, "\nWhere it comes from:\n");
+    }
+    for (size_t i = 0; i < x->list.n; i++) {
+        const struct mt_frag_source *one = &x->list.v[i];
+        bool last = i + 1 == x->list.n || x->list.v[i + 1].kind != one->kind;
+        if (of_kind++ < FEW_SOURCES || r->verbose) {
+            add_source(&b, r, s, one);
+        }
+        if (last) {
+            mt_buf_printf(&b, "    Fix: %s.\n", mt_frag_source_fix(one->kind));
+            of_kind = 0;
+        }
+    }
+    fputs(b.failed ? "" : mt_buf_view(&b).p, r->out);
+    bool failed = b.failed;
+    mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+/* ---- what to do ---- */
+
+static void print_advice(const struct mt_report *r, const struct mt_frag *f)
+{
+    static const char *const TEXT[] = {
+        "\nUnder 20 % is normal: nothing to do.\n",
+        "\n20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
+        "sequence "
+        "to a few\nsizes.\n",
+        "\nAbove 40 %: act. Try expandable_segments:True first (memtool simulate shows what it "
+        "would save),\nthen checkpointing; the lasting cure is fewer different sizes.\n"};
+    if (is_mostly_idle(f)) {
+        fputs(
+            "\nMost of it lies in wholly free segments, which serve any request of their size and "
+            "which\nempty_cache() gives back: a cache, not fragmentation. If a request failed, "
+            "look "
+            "at --at oom,\nelse at --at peak.\n",
+            r->out);
+        return;
+    }
+    fputs(TEXT[f->class], r->out);
+}
+
+enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *devices, size_t n,
+                                   struct mt_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_frag *f = &devices[i].frag;
+        if (r->separator) { /* the rows that one would sort: who pins what */
+            MT_TRY(print_pins(r, s, f, err));
+            continue;
+        }
+        if (i) {
+            fputc('\n', r->out);
+        }
+        print_head(r, f);
+        if (f->reserved > f->allocated) {
+            MT_TRY(print_causes(r, f, err));
+        }
+        if (f->pools.n) {
+            MT_TRY(print_pools(r, s, f, err));
+        }
+        if (f->pins.n) {
+            MT_TRY(print_pins(r, s, f, err));
+        }
+        MT_TRY(print_sources(r, s, &devices[i].sources, err));
+        print_advice(r, f);
+    }
+    if (!n && !r->separator) {
+        fputs("No device has segments or events.\n", r->out);
+    }
+    return MT_OK;
+}
