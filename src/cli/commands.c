@@ -16,6 +16,7 @@ extern const struct mt_command mt_cmd_compare;
 extern const struct mt_command mt_cmd_trace_plot;
 extern const struct mt_command mt_cmd_segment_plot;
 extern const struct mt_command mt_cmd_ranks;
+extern const struct mt_command mt_cmd_check;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
@@ -36,6 +37,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_trace_plot,
     &mt_cmd_segment_plot,
     &mt_cmd_ranks,
+    &mt_cmd_check,
     &mt_cmd_convert,
     &mt_cmd_completion,
     NULL,
