@@ -45,14 +45,15 @@ struct mt_frag {
     enum mt_frag_class class;
     uint64_t largest_hole;
     /* What reserved - allocated is made of (rounding lies inside allocated). */
-    uint64_t holes;                    /* free beside live blocks, on the stream with most memory */
-    uint64_t idle_segments;            /* wholly free segments of it */
-    uint64_t other_stream;             /* free on other streams */
-    uint64_t private_pool;             /* free in private pools */
-    uint64_t pending;                  /* freed, waiting for events */
-    uint64_t rounding;                 /* allocated beyond what was asked for */
-    uint16_t main_stream;              /* the stream with most reserved memory */
-    uint64_t empty_cache;              /* what torch.cuda.empty_cache() would give back */
+    uint64_t holes;          /* free beside live blocks, on the stream with most memory */
+    uint64_t idle_segments;  /* wholly free segments of it */
+    uint64_t other_stream;   /* free on other streams */
+    uint64_t private_pool;   /* free in private pools */
+    uint64_t pending;        /* freed, waiting for events */
+    uint64_t rounding;       /* allocated beyond what was asked for */
+    uint16_t main_stream;    /* the stream with most reserved memory */
+    uint64_t failed_request; /* at an out-of-memory event: the block that was wanted, else 0 */
+    uint64_t empty_cache;    /* what torch.cuda.empty_cache() would give back */
     MT_VEC(struct mt_frag_pool) pools; /* most free bytes first */
     MT_VEC(struct mt_frag_pin) pins;   /* most free_held first */
 };

@@ -265,6 +265,8 @@ enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
 {
     *out = (struct mt_frag){.device = r->device, .at = at->kind, .n_events = r->n};
     MT_TRY(mt_moment_find(at, r, &out->events_done, err));
+    const struct mt_event *last = out->events_done ? &r->events[out->events_done - 1] : NULL;
+    out->failed_request = last && last->action == MT_ACTION_OOM ? last->size : 0;
     struct mt_state st;
     MT_TRY(mt_state_at(s, (size_t)r->device, out->events_done, &st, err));
     struct looker x = {.s = s, .st = &st, .f = f, .out = out};

@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include <memtool/query.h>
+#include <memtool/report_verbs.h>
+#include <memtool/totals.h>
+#include <memtool/trust.h>
 
 struct file_run {
     struct mt_cli *cli;
@@ -83,6 +86,48 @@ static enum mt_status analyse(const struct file_run *x, const struct mt_snapshot
     return status;
 }
 
+/* The trust banner, over text only; it speaks of the whole file, whatever the filter. */
+static enum mt_status print_trust(const struct mt_report *r, const struct mt_snapshot *s,
+                                  struct mt_error *err)
+{
+    struct mt_filter open;
+    mt_filter_init(&open);
+    struct mt_filtered all = {.filter = &open, .snapshot = s};
+    struct mt_totals totals = {0};
+    struct mt_trust trust = {0};
+    enum mt_status status = mt_totals_find(&totals, s, &all, 0, err);
+    if (status == MT_OK) {
+        status = mt_trust_find(&trust, s, &totals, err);
+    }
+    if (status == MT_OK) {
+        status = mt_report_trust(r, s, &trust, err);
+    }
+    mt_trust_release(&trust);
+    mt_totals_release(&totals);
+    return status;
+}
+
+static void print_name(const struct mt_report *r)
+{
+    struct mt_buf b = {0};
+    mt_text_safe(&b, mt_str_from(r->file));
+    fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
+            mt_color_end(r));
+    mt_buf_release(&b);
+}
+
+static enum mt_status report_file(const struct file_run *x, const struct mt_report *r,
+                                  const struct mt_snapshot *s, struct mt_error *err)
+{
+    if (!r->json && !r->separator) {
+        if (x->several) {
+            print_name(r);
+        }
+        MT_TRY(print_trust(r, s, err));
+    }
+    return x->verb->report(x->ctx, r, s, x->several, err);
+}
+
 static int run_file(const struct file_run *x, const struct mt_report *r, const char *file)
 {
     struct mt_snapshot s;
@@ -95,14 +140,7 @@ static int run_file(const struct file_run *x, const struct mt_report *r, const c
     if (status == MT_OK) {
         struct mt_report here = *r;
         here.file = file;
-        if (x->several && !r->json && !r->separator) {
-            struct mt_buf b = {0};
-            mt_text_safe(&b, mt_str_from(file));
-            fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
-                    mt_color_end(r));
-            mt_buf_release(&b);
-        }
-        status = x->verb->report(x->ctx, &here, &s, x->several, &err);
+        status = report_file(x, &here, &s, &err);
     }
     x->verb->reset(x->ctx);
     mt_snapshot_release(&s);

@@ -146,7 +146,7 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     if (may_be_log && try_log(file, in, &log_err) == MT_OK && in->log.tables.n) {
         return 0;
     }
-    if (may_be_log) {
+    if (may_be_log && !err.hint[0]) {
         mt_hint(&err, "a log is read too when it holds a table of torch.cuda.memory_summary()");
     }
     input_release(in);

@@ -2,6 +2,7 @@
 /* frag as text: how bad, what it is lost to, who pins it, where it comes from, what to do. */
 #include <inttypes.h>
 
+#include <memtool/query.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
 
@@ -36,6 +37,9 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f)
         fprintf(r->out, "  after event %s of %s\n",
                 f->events_done ? mt_count_text(f->events_done - 1).s : "(none)",
                 mt_count_text(f->n_events).s);
+    }
+    if (f->failed_request) {
+        fprintf(r->out, "  the request that failed: %s\n", mt_report_size(r, f->failed_request).s);
     }
     fprintf(r->out, "  the largest request that fits without new memory: %s\n",
             mt_report_size(r, f->largest_hole).s);
@@ -143,7 +147,8 @@ static void add_pin_total(struct mt_table *t, const struct mt_frag *f, size_t sh
         mt_table_size(t, rest.free_held);
         mt_table_size(t, rest.live_bytes);
         mt_table_cell(t, "%s", "");
-        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu others]", f->pins.n - shown);
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", f->pins.n - shown,
+                            f->pins.n - shown == 1 ? "" : "s");
     }
     mt_table_rule(t);
     mt_table_size(t, all.free_held + rest.free_held);
@@ -248,15 +253,11 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
 
 /* ---- what to do ---- */
 
-static void print_advice(const struct mt_report *r, const struct mt_frag *f)
+static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
+                         const struct mt_frag *f)
 {
-    static const char *const TEXT[] = {
-        "\nUnder 20 % is normal: nothing to do.\n",
-        "\n20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
-        "sequence "
-        "to a few\nsizes.\n",
-        "\nAbove 40 %: act. Try expandable_segments:True first (memtool simulate shows what it "
-        "would save),\nthen checkpointing; the lasting cure is fewer different sizes.\n"};
+    struct mt_settings settings;
+    mt_settings_get(s, &settings);
     if (is_mostly_idle(f)) {
         fputs(
             "\nMost of it lies in wholly free segments, which serve any request of their size and "
@@ -264,9 +265,22 @@ static void print_advice(const struct mt_report *r, const struct mt_frag *f)
             "look "
             "at --at oom,\nelse at --at peak.\n",
             r->out);
-        return;
+    } else if (f->class == MT_FRAG_NORMAL) {
+        fputs("\nUnder 20 % is normal: nothing to do.\n", r->out);
+    } else if (f->class == MT_FRAG_WORK_ON_IT) {
+        fputs("\n20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
+              "sequence to a few\nsizes.\n",
+              r->out);
+    } else if (settings.expandable_segments) {
+        fputs("\nAbove 40 %: act. expandable_segments is on already: let go of what pins the holes "
+              "above, use fewer\ndifferent sizes, then checkpointing.\n",
+              r->out);
+    } else {
+        fputs(
+            "\nAbove 40 %: act. Try expandable_segments:True first (memtool simulate shows what it "
+            "would save),\nthen checkpointing; the lasting cure is fewer different sizes.\n",
+            r->out);
     }
-    fputs(TEXT[f->class], r->out);
 }
 
 enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
@@ -293,7 +307,7 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
             MT_TRY(print_pins(r, s, f, err));
         }
         MT_TRY(print_sources(r, s, &devices[i].sources, err));
-        print_advice(r, f);
+        print_advice(r, s, f);
     }
     if (!n && !r->separator) {
         fputs("No device has segments or events.\n", r->out);

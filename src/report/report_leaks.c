@@ -124,7 +124,8 @@ static void add_rest_and_total(struct mt_table *t, const struct mt_leaks *l, siz
         mt_table_delta(t, rest.bytes_per_step);
         mt_table_size(t, rest.live_bytes);
         mt_table_count(t, rest.count);
-        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu others]", l->stacks.n - shown);
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", l->stacks.n - shown,
+                            l->stacks.n - shown == 1 ? "" : "s");
     }
     mt_table_rule(t);
     mt_table_delta(t, l->bytes_per_step);
@@ -179,6 +180,8 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
     mt_table_column(t, "COUNT", MT_RIGHT);
     mt_table_column(t, "LARGEST", MT_RIGHT);
     mt_table_column(t, "WHERE", MT_LEFT);
+    uint64_t bytes = l->temporary_bytes; /* of the rows that are not shown */
+    uint64_t count = l->temporary_count;
     for (size_t i = 0; i < l->temporary.n && (!r->limit || i < r->limit); i++) {
         const struct mt_temporary *x = &l->temporary.v[i];
         mt_table_size(t, x->bytes);
@@ -187,6 +190,15 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
         mt_table_buf(t, &b);
+        bytes -= x->bytes;
+        count -= x->count;
+    }
+    if (count) {
+        size_t others = l->temporary.n - r->limit;
+        mt_table_size(t, bytes);
+        mt_table_count(t, count);
+        mt_table_cell(t, "%s", "");
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", others, others == 1 ? "" : "s");
     }
     mt_table_rule(t);
     mt_table_size(t, l->temporary_bytes);
@@ -199,6 +211,16 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
     return status;
 }
 
+/* A row of sums, but for its last cell. */
+static void add_pending_sum(struct mt_table *t, const struct mt_pending *sum)
+{
+    mt_table_cell(t, "%.3f", sum->byte_seconds / (1 << 20));
+    mt_table_size(t, sum->bytes);
+    mt_table_count(t, sum->count);
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "%s", "");
+}
+
 static enum mt_status print_pending(const struct mt_report *r, const struct mt_snapshot *s,
                                     const struct mt_lifetimes *l, struct mt_error *err)
 {
@@ -207,6 +229,10 @@ static enum mt_status print_pending(const struct mt_report *r, const struct mt_s
     if (!t) {
         return mt_fail_nomem(err);
     }
+    const struct mt_pending all = {.byte_seconds = l->pending_byte_seconds,
+                                   .bytes = l->pending_bytes,
+                                   .count = l->pending_count};
+    struct mt_pending rest = all; /* of the rows that are not shown */
     static const char *const TITLES[] = {"MiB x s", "SUM", "COUNT", "STILL", "STREAM"};
     for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
         mt_table_column(t, TITLES[i], i < 4 ? MT_RIGHT : MT_LEFT);
@@ -224,7 +250,18 @@ static enum mt_status print_pending(const struct mt_report *r, const struct mt_s
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
         mt_table_buf(t, &b);
+        rest.byte_seconds -= x->byte_seconds;
+        rest.bytes -= x->bytes;
+        rest.count -= x->count;
     }
+    if (rest.count) {
+        size_t others = l->pending.n - r->limit;
+        add_pending_sum(t, &rest);
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", others, others == 1 ? "" : "s");
+    }
+    mt_table_rule(t);
+    add_pending_sum(t, &all);
+    mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
     mt_table_free(t);

@@ -188,7 +188,8 @@ static void add_others_and_total(struct mt_table *t, const struct mt_peak *p, si
         if (p->by != MT_BY_CATEGORY) {
             mt_table_cell(t, "%s", "");
         }
-        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu others]", p->rows.n - shown);
+        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", p->rows.n - shown,
+                            p->rows.n - shown == 1 ? "" : "s");
     }
     mt_table_rule(t);
     mt_table_size(t, p->bytes);
@@ -243,7 +244,8 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
         mt_stack_lines(&b, s, row->key, r, 4);
     }
     if (shown < p->rows.n) {
-        mt_buf_printf(&b, "%s in [%zu others]\n", mt_report_size(r, left).s, p->rows.n - shown);
+        mt_buf_printf(&b, "%s in [%zu other%s]\n", mt_report_size(r, left).s, p->rows.n - shown,
+                      p->rows.n - shown == 1 ? "" : "s");
     }
     mt_buf_printf(&b, "%s TOTAL\n", mt_report_size(r, p->bytes).s);
     fputs(mt_buf_view(&b).p, r->out);

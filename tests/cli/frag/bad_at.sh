@@ -1,0 +1,1 @@
+"$MEMTOOL" frag --at nowhere "$TESTDATA/good/graphs.pickle"

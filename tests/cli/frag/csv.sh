@@ -1,0 +1,1 @@
+"$MEMTOOL" frag --csv "$TESTDATA/good/graphs.pickle"

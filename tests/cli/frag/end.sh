@@ -1,0 +1,1 @@
+"$MEMTOOL" frag "$TESTDATA/good/graphs.pickle"

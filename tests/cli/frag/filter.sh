@@ -1,0 +1,1 @@
+"$MEMTOOL" frag --pool private "$TESTDATA/good/graphs.pickle"

@@ -1,0 +1,1 @@
+"$MEMTOOL" frag --at oom "$TESTDATA/good/frag_oom.pickle"

@@ -1,0 +1,1 @@
+"$MEMTOOL" frag --at peak "$TESTDATA/good/transformer.pickle.gz"

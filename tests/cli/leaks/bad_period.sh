@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks --period 0 "$TESTDATA/good/leak.pickle.gz"

@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks --threshold much "$TESTDATA/good/leak.pickle.gz"

@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks --capacity 1GiB "$TESTDATA/good/leak.pickle.gz" | grep "at this rate"

@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks --csv "$TESTDATA/good/leak.pickle.gz"

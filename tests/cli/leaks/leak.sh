@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks "$TESTDATA/good/leak.pickle.gz"

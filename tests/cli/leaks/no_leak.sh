@@ -1,0 +1,1 @@
+"$MEMTOOL" leaks "$TESTDATA/good/mlp.pickle.gz"

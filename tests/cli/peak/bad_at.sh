@@ -1,0 +1,1 @@
+"$MEMTOOL" peak --at peek "$TESTDATA/good/graphs.pickle"

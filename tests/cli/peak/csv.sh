@@ -1,0 +1,1 @@
+"$MEMTOOL" peak --csv -n 4 "$TESTDATA/good/transformer.pickle.gz"

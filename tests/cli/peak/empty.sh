@@ -1,0 +1,1 @@
+"$MEMTOOL" peak "$TESTDATA/good/empty.pickle"

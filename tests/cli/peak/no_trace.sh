@@ -1,0 +1,1 @@
+"$MEMTOOL" peak -n 2 "$TESTDATA/good/no_traces.pickle"

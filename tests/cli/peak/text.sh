@@ -1,0 +1,1 @@
+"$MEMTOOL" peak -n 8 "$TESTDATA/good/transformer.pickle.gz"

@@ -1,0 +1,1 @@
+"$MEMTOOL" summary "$TESTDATA/good/context_ring3.pickle"

@@ -1,0 +1,2 @@
+echo "nothing to see here" >train.log
+"$MEMTOOL" summary train.log

@@ -1,0 +1,4 @@
+"$MEMTOOL" summary --device 3 "$TESTDATA/good/graphs.pickle" 2>err
+code=$?
+sed "s|: .*/good|: good|" err >&2
+exit $code

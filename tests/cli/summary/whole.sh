@@ -1,0 +1,1 @@
+"$MEMTOOL" summary "$TESTDATA/good/leak.pickle.gz"
