@@ -71,12 +71,13 @@ struct mt_trace_totals {
     /* Nothing was alive or reserved before the first event: what the trace says of the allocator's
      * life is all there is. Always of the whole trace, whatever the filter. */
     bool complete;
+    bool whole;              /* no filter: the figures are those of the whole trace */
     uint64_t ghosts;         /* allocations alive before the first event */
     uint64_t ghost_bytes;    /* their requested bytes */
     uint64_t start_reserved; /* bytes of segments before the first event */
     bool retries_known;      /* the trace alone proves num_alloc_retries */
     uint64_t retries;
-    bool splits_known; /* a replay of the blocks ended in the layout of the file */
+    bool splits_known; /* no filter, and a replay of the blocks ended in the layout of the file */
     uint64_t splits, merges;
 };
 

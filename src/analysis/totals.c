@@ -206,7 +206,7 @@ static enum mt_status count_device(struct mt_totals *t, struct mt_device_totals 
     }
     mt_trace_totals_find(d, s, f);
     t->events_left_out += mt_device_trace(s, d->device).n - d->trace.events;
-    if (d->trace.complete && (flags & MT_TOTALS_SPLITS)) {
+    if (d->trace.complete && d->trace.whole && (flags & MT_TOTALS_SPLITS)) {
         MT_TRY(mt_count_splits(s, d->device, &d->trace.splits_known, &d->trace.splits,
                                &d->trace.merges, err));
     }

@@ -128,6 +128,7 @@ static void find_start(struct scan *c, struct mt_device_totals *d, const struct 
     c->t.ghosts = ghosts > 0 ? (uint64_t)ghosts : 0;
     c->t.ghost_bytes = ghost_bytes > 0 ? (uint64_t)ghost_bytes : 0;
     c->t.start_reserved = before > 0 ? (uint64_t)before : 0;
+    c->t.whole = true;
     c->t.retries_known = c->t.complete && !c->doubt;
 }
 

@@ -28,14 +28,15 @@ static size_t changed_rows(const struct mt_diff *d)
 
 /* ---- text ---- */
 
-static struct mt_size_text change_text(const struct mt_diff_row *row)
+static struct mt_size_text change_text(const struct mt_report *r, const struct mt_diff_row *row)
 {
     struct mt_size_text text = {""};
     if (row->status == MT_DIFF_NEW || row->status == MT_DIFF_GONE) {
         snprintf(text.s, sizeof text.s, "%s", mt_diff_status_word(row->status));
     } else if (row->before) {
         double x = (double)mt_diff_delta(row->before, row->after) / (double)row->before;
-        snprintf(text.s, sizeof text.s, "%+.1f %%", 100.0 * x);
+        snprintf(text.s, sizeof text.s, r->separator ? "%.6f" : "%+.1f %%",
+                 r->separator ? x : 100.0 * x);
     }
     return text;
 }
@@ -56,10 +57,11 @@ static void columns(struct mt_table *t)
     mt_table_column(t, "stack", MT_LEFT);
 }
 
-static void cells(struct mt_table *t, const struct mt_diff_row *row, const char *label)
+static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_diff_row *row,
+                  const char *label)
 {
     mt_table_delta(t, mt_diff_delta(row->before, row->after));
-    mt_table_cell(t, "%s", change_text(row).s);
+    mt_table_cell(t, "%s", change_text(r, row).s);
     mt_table_size(t, row->before);
     mt_table_size(t, row->after);
     count_cell(t, row->before_count, row->after_count);
@@ -74,15 +76,17 @@ static void add_to(struct mt_diff_row *sum, const struct mt_diff_row *row)
     sum->after_count += row->after_count;
 }
 
-static void other_rows(struct mt_table *t, const struct mt_diff *d, size_t from)
+static void other_rows(struct mt_table *t, const struct mt_report *r, const struct mt_diff *d,
+                       size_t from)
 {
     struct mt_diff_row sum = {.status = MT_DIFF_CHANGED};
     char label[64];
     for (size_t i = from; i < d->rows.n; i++) {
         add_to(&sum, &d->rows.v[i]);
     }
-    snprintf(label, sizeof label, "[%zu others]", d->rows.n - from);
-    cells(t, &sum, label);
+    snprintf(label, sizeof label, from >= changed_rows(d) ? "[%zu unchanged]" : "[%zu others]",
+             d->rows.n - from);
+    cells(t, r, &sum, label);
 }
 
 static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
@@ -95,7 +99,7 @@ static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
         const struct mt_snapshot *s = row_stack(c, row, &stack);
         mt_buf_reset(&label);
         mt_stack_label(&label, s, stack, r);
-        cells(t, row, mt_buf_view(&label).p);
+        cells(t, r, row, mt_buf_view(&label).p);
     }
     bool failed = label.failed;
     mt_buf_release(&label);
@@ -118,10 +122,10 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
             c->diff->before, c->diff->after, c->diff->before_count, c->diff->after_count, 0, 0,
             MT_DIFF_CHANGED, false};
         if (shown < c->diff->rows.n) {
-            other_rows(t, c->diff, shown);
+            other_rows(t, r, c->diff, shown);
         }
         mt_table_rule(t);
-        cells(t, &total, "TOTAL");
+        cells(t, r, &total, "TOTAL");
     }
     if (status == MT_OK) {
         status = mt_table_print(t, r, r->separator ? 0 : 2, err);
@@ -168,7 +172,7 @@ static void head(const struct mt_report *r, const struct mt_comparison *c)
     if (d->before) {
         fprintf(r->out, " (%+.1f %%)", 100.0 * (double)delta / (double)d->before);
     }
-    fprintf(r->out, ": stacks %zu new, %zu gone, %zu changed, %zu the same\n\n",
+    fprintf(r->out, ": stacks %zu new, %zu gone, %zu changed, %zu the same\n",
             d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE], d->by_status[MT_DIFF_CHANGED],
             d->by_status[MT_DIFF_SAME]);
 }
@@ -207,7 +211,8 @@ static enum mt_status segment_table(const struct mt_report *r, const struct mt_c
         fprintf(r->out, "\nSegments only before: %zu of %zu; only after: %zu of %zu\n",
                 d->only_before.n, c->before->n_segments, d->only_after.n, c->after->n_segments);
     }
-    enum mt_status status = mt_table_print(t, r, r->separator ? 0 : 2, err);
+    bool any = d->only_before.n || d->only_after.n || r->separator;
+    enum mt_status status = any ? mt_table_print(t, r, r->separator ? 0 : 2, err) : MT_OK;
     mt_table_free(t);
     return status;
 }
@@ -280,6 +285,11 @@ enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comp
         return c->segments ? segment_table(r, c, err) : table(r, c, err);
     }
     head(r, c);
-    MT_TRY(r->stack_lines == 1 ? table(r, c, err) : stacks(r, c, err));
+    if (r->stack_lines == 1) {
+        fputc('\n', r->out);
+        MT_TRY(table(r, c, err));
+    } else {
+        MT_TRY(stacks(r, c, err));
+    }
     return c->segments ? segment_table(r, c, err) : MT_OK;
 }

@@ -11,6 +11,16 @@ struct mt_size_text mt_percent_text(double ratio)
     return text;
 }
 
+struct mt_size_text mt_share_text(const struct mt_report *r, uint64_t part, uint64_t whole)
+{
+    double ratio = whole ? (double)part / (double)whole : 0.0;
+    struct mt_size_text text = mt_percent_text(ratio);
+    if (r->separator) {
+        snprintf(text.s, sizeof text.s, "%.6f", ratio);
+    }
+    return text;
+}
+
 enum mt_status mt_figures_begin(struct mt_figures *f, const struct mt_report *r,
                                 struct mt_error *err)
 {

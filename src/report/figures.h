@@ -26,4 +26,7 @@ enum mt_status mt_figures_end(struct mt_figures *f, struct mt_error *err) MT_NOD
 /* "12.3 %" of a ratio from 0 to 1. */
 struct mt_size_text mt_percent_text(double ratio);
 
+/* part / whole for a table: "12.3 %", in CSV 0.123000; 0 when whole is 0. */
+struct mt_size_text mt_share_text(const struct mt_report *r, uint64_t part, uint64_t whole);
+
 #endif

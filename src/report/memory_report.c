@@ -35,17 +35,18 @@ static void columns(struct mt_table *t, bool device)
     mt_table_column(t, "stack", MT_LEFT);
 }
 
-static void cells(struct mt_table *t, const struct mt_stack_sum *row, uint64_t whole,
-                  const char *label)
+static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sum *row,
+                  uint64_t whole, const char *label)
 {
     mt_table_size(t, row->bytes);
-    mt_table_cell(t, "%s", mt_percent_text(whole ? (double)row->bytes / (double)whole : 0).s);
+    mt_table_cell(t, "%s", mt_share_text(r, row->bytes, whole).s);
     mt_table_count(t, row->count);
     mt_table_size(t, row->largest);
     mt_table_cell(t, "%s", label);
 }
 
-static void others(struct mt_table *t, const struct mt_stack_sums *sums, size_t from)
+static void others(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sums *sums,
+                   size_t from)
 {
     struct mt_stack_sum rest = {0};
     char label[48];
@@ -56,7 +57,7 @@ static void others(struct mt_table *t, const struct mt_stack_sums *sums, size_t 
             sums->rows.v[i].largest > rest.largest ? sums->rows.v[i].largest : rest.largest;
     }
     snprintf(label, sizeof label, "[%zu others]", sums->rows.n - from);
-    cells(t, &rest, sums->bytes, label);
+    cells(t, r, &rest, sums->bytes, label);
 }
 
 static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
@@ -70,7 +71,7 @@ static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
         if (device) {
             mt_table_cell(t, "%" PRId32, d->device);
         }
-        cells(t, &d->sums.rows.v[i], d->sums.bytes, mt_buf_view(&label).p);
+        cells(t, r, &d->sums.rows.v[i], d->sums.bytes, mt_buf_view(&label).p);
     }
     bool failed = label.failed;
     mt_buf_release(&label);
@@ -89,12 +90,12 @@ static enum mt_status device_table(const struct mt_report *r, const struct mt_sn
     enum mt_status status = rows(t, r, s, d, false, err);
     size_t shown = shown_rows(r, d->sums.rows.n);
     if (shown < d->sums.rows.n) {
-        others(t, &d->sums, shown);
+        others(t, r, &d->sums, shown);
     }
     mt_table_rule(t);
     struct mt_stack_sum total = {
         .bytes = d->sums.bytes, .count = d->sums.count, .largest = d->sums.largest};
-    cells(t, &total, d->sums.bytes, filtered ? "TOTAL (what the filter lets through)" : "TOTAL");
+    cells(t, r, &total, d->sums.bytes, filtered ? "TOTAL (what the filter lets through)" : "TOTAL");
     if (status == MT_OK) {
         status = mt_table_print(t, r, 2, err);
     }

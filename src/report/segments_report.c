@@ -49,12 +49,11 @@ static void columns(struct mt_table *t)
     }
 }
 
-static void figures(struct mt_table *t, const struct mt_segment_row *row)
+static void figures(struct mt_table *t, const struct mt_report *r, const struct mt_segment_row *row)
 {
-    double full = row->size ? (double)row->active / (double)row->size : 0;
     mt_table_size(t, row->size);
     mt_table_size(t, row->active);
-    mt_table_cell(t, "%s", mt_percent_text(full).s);
+    mt_table_cell(t, "%s", mt_share_text(r, row->active, row->size).s);
     mt_table_size(t, row->free);
     mt_table_size(t, row->free_hole);
     mt_table_count(t, row->live_blocks);
@@ -66,7 +65,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, const struc
     const struct mt_segment *segment = &s->segments[row->segment];
     mt_table_cell(t, "%" PRId32, row->device);
     mt_table_cell(t, "0x%" PRIx64, segment->addr);
-    figures(t, row);
+    figures(t, r, row);
     mt_table_cell(t, "%u", (unsigned)segment->stream);
     mt_buf_reset(b);
     add_kind(b, segment);
@@ -81,17 +80,19 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, const struc
     mt_table_buf(t, b);
 }
 
-static void sum_row(struct mt_table *t, const struct mt_segment_row *sum, const char *label)
+static void sum_row(struct mt_table *t, const struct mt_report *r, const struct mt_segment_row *sum,
+                    const char *label)
 {
     mt_table_cell(t, "%s", "");
     mt_table_cell(t, "%s", label);
-    figures(t, sum);
+    figures(t, r, sum);
     for (int i = 0; i < 3; i++) {
         mt_table_cell(t, "%s", "");
     }
 }
 
-static void other_rows(struct mt_table *t, const struct mt_segment_rows *rows, size_t from)
+static void other_rows(struct mt_table *t, const struct mt_report *r,
+                       const struct mt_segment_rows *rows, size_t from)
 {
     struct mt_segment_row rest = {0};
     char label[48];
@@ -104,7 +105,7 @@ static void other_rows(struct mt_table *t, const struct mt_segment_rows *rows, s
         rest.live_blocks += row->live_blocks;
     }
     snprintf(label, sizeof label, "[%zu others]", rows->rows.n - from);
-    sum_row(t, &rest, label);
+    sum_row(t, r, &rest, label);
 }
 
 static enum mt_status table(const struct mt_report *r, const struct mt_snapshot *s,
@@ -122,12 +123,12 @@ static enum mt_status table(const struct mt_report *r, const struct mt_snapshot 
     }
     if (!r->separator) {
         if (shown < rows->rows.n) {
-            other_rows(t, rows, shown);
+            other_rows(t, r, rows, shown);
         }
         mt_table_rule(t);
         char label[48];
         snprintf(label, sizeof label, "TOTAL of %zu", rows->rows.n);
-        sum_row(t, &rows->sum, label);
+        sum_row(t, r, &rows->sum, label);
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);

@@ -108,11 +108,12 @@ static void put_activity(struct mt_put *p, cJSON *o, const struct mt_trace_total
     mt_put_known(p, o, "splits", t->splits_known, t->splits);
     mt_put_known(p, o, "merges", t->splits_known, t->merges);
     const uint64_t *a = t->actions;
+    bool proven = t->complete && t->whole;
     cJSON *counters = mt_put_object(p, o, "counters");
-    mt_put_known(p, counters, "num_ooms", t->complete, a[MT_ACTION_OOM]);
-    mt_put_known(p, counters, "num_device_alloc", t->complete,
+    mt_put_known(p, counters, "num_ooms", proven, a[MT_ACTION_OOM]);
+    mt_put_known(p, counters, "num_device_alloc", proven,
                  a[MT_ACTION_SEGMENT_ALLOC] + a[MT_ACTION_SEGMENT_MAP]);
-    mt_put_known(p, counters, "num_device_free", t->complete,
+    mt_put_known(p, counters, "num_device_free", proven,
                  a[MT_ACTION_SEGMENT_FREE] + a[MT_ACTION_SEGMENT_UNMAP]);
     mt_put_known(p, counters, "num_alloc_retries", t->retries_known, t->retries);
     mt_put_null(p, counters, "num_sync_all_streams"); /* leaves no event when nothing was freed */

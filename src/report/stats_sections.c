@@ -44,29 +44,40 @@ static void print_actions(const struct mt_report *r, const struct mt_trace_total
     fputc('\n', r->out);
 }
 
-/* Figures that only a whole trace proves; without one, what was seen. */
-static void trace_counters(struct mt_figures *f, const struct mt_trace_totals *t)
+static void trace_splits(struct mt_figures *f, const struct mt_trace_totals *t)
 {
-    const uint64_t *a = t->actions;
-    const char *since = t->complete ? "" : " in the trace; how many before it is not known";
-    mt_figure_count(f, "device allocations", a[MT_ACTION_SEGMENT_ALLOC] + a[MT_ACTION_SEGMENT_MAP],
-                    0, "num_device_alloc", "calls to cudaMalloc or to map pages%s", since);
-    mt_figure_count(f, "device frees", a[MT_ACTION_SEGMENT_FREE] + a[MT_ACTION_SEGMENT_UNMAP], 0,
-                    "num_device_free", "calls to cudaFree or to unmap pages%s", since);
     if (t->splits_known) {
         mt_figure_count(f, "splits", t->splits, 0, "", "of a block to serve a smaller request");
         mt_figure_count(f, "merges", t->merges, 0, "", "of freed memory with its neighbours");
     }
-    mt_figure_count(f, "out of memory", a[MT_ACTION_OOM], 0, "num_ooms", "%s",
-                    a[MT_ACTION_OOM] ? "the trace holds the moment: memtool triage" : "");
+}
+
+static void trace_retries(struct mt_figures *f, const struct mt_trace_totals *t)
+{
     if (t->retries_known) {
         mt_figure_count(f, "retries", t->retries, 0, "num_alloc_retries", "%s",
                         t->retries ? "the cache was emptied to serve a request" : "");
-    } else {
+    } else if (t->whole) {
         mt_figure_text(f, "retries", (struct mt_size_text){"unknown"}, "num_alloc_retries", "%s",
-                       "memory went back to the driver and was taken again, or the "
-                       "trace begins late");
+                       t->complete ? "memory went back to the driver and was taken again: by "
+                                     "retries or by empty_cache"
+                                   : "the trace does not begin with an empty allocator");
     }
+}
+
+/* Figures that only a whole trace proves; without one, what was seen. */
+static void trace_counters(struct mt_figures *f, const struct mt_trace_totals *t)
+{
+    const uint64_t *a = t->actions;
+    const char *seen = t->complete && t->whole ? "" : ", seen in the trace";
+    mt_figure_count(f, "device allocations", a[MT_ACTION_SEGMENT_ALLOC] + a[MT_ACTION_SEGMENT_MAP],
+                    0, "num_device_alloc", "calls to cudaMalloc or to map pages%s", seen);
+    mt_figure_count(f, "device frees", a[MT_ACTION_SEGMENT_FREE] + a[MT_ACTION_SEGMENT_UNMAP], 0,
+                    "num_device_free", "calls to cudaFree or to unmap pages%s", seen);
+    trace_splits(f, t);
+    mt_figure_count(f, "out of memory", a[MT_ACTION_OOM], 0, "num_ooms", "%s",
+                    a[MT_ACTION_OOM] ? "the trace holds the moment: memtool triage" : "");
+    trace_retries(f, t);
 }
 
 enum mt_status mt_stats_trace(const struct mt_report *r, const struct mt_snapshot *s,

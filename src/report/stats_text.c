@@ -86,40 +86,44 @@ void mt_stats_part_columns(struct mt_table *t)
     }
 }
 
-void mt_stats_part(struct mt_table *t, const struct mt_counters *c, struct mt_buf *label)
+void mt_stats_part(struct mt_table *t, const struct mt_counters *c, struct mt_buf *label,
+                   const int32_t *device)
 {
+    if (device) {
+        mt_table_cell(t, "%" PRId32, *device);
+    }
     mt_table_buf(t, label);
     part_cells(t, c);
     mt_buf_reset(label);
 }
 
 static void small_and_large(struct mt_table *t, const struct mt_device_totals *d,
-                            struct mt_buf *label)
+                            struct mt_buf *label, const int32_t *device)
 {
     static const char *const names[] = {"small pool (requests to 1 MiB)", "large pool"};
     for (int k = 0; k < MT_POOL_KIND_COUNT; k++) {
         mt_buf_text(label, names[k]);
-        mt_stats_part(t, &d->pool[k], label);
+        mt_stats_part(t, &d->pool[k], label, device);
     }
 }
 
 void mt_stats_parts(struct mt_table *t, const struct mt_snapshot *s,
-                    const struct mt_device_totals *d, struct mt_buf *label, bool rules)
+                    const struct mt_device_totals *d, struct mt_buf *label, const int32_t *device)
 {
-    small_and_large(t, d, label);
-    if (rules && d->private_pools.n) {
+    small_and_large(t, d, label, device);
+    if (!device && d->private_pools.n) {
         mt_table_rule(t);
     }
     for (size_t i = 0; i < d->private_pools.n; i++) {
         mt_pool_label(label, d->private_pools.v[i].id);
-        mt_stats_part(t, &d->private_pools.v[i].counters, label);
+        mt_stats_part(t, &d->private_pools.v[i].counters, label, device);
     }
-    if (rules) {
+    if (!device) {
         mt_table_rule(t);
     }
     for (size_t i = 0; i < d->streams.n; i++) {
         mt_stream_label(label, s, d->streams.v[i].stream);
-        mt_stats_part(t, &d->streams.v[i].counters, label);
+        mt_stats_part(t, &d->streams.v[i].counters, label, device);
     }
 }
 
@@ -133,10 +137,10 @@ static enum mt_status parts(const struct mt_report *r, const struct mt_snapshot 
     struct mt_buf label = {0};
     mt_table_column(t, "of which", MT_LEFT);
     mt_stats_part_columns(t);
-    mt_stats_parts(t, s, d, &label, true);
+    mt_stats_parts(t, s, d, &label, NULL);
     mt_table_rule(t);
     mt_buf_text(&label, "TOTAL");
-    mt_stats_part(t, &d->all, &label);
+    mt_stats_part(t, &d->all, &label, NULL);
     fputc('\n', r->out);
     enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
     mt_buf_release(&label);
@@ -195,13 +199,14 @@ enum mt_status mt_report_stats_csv(const struct mt_report *r, const struct mt_sn
         return mt_fail_nomem(err);
     }
     struct mt_buf label = {0};
+    mt_table_column(table, "device", MT_RIGHT);
     mt_table_column(table, "part", MT_LEFT);
     mt_stats_part_columns(table);
     for (size_t i = 0; i < t->devices.n; i++) {
         const struct mt_device_totals *d = &t->devices.v[i];
-        mt_buf_printf(&label, "device %" PRId32, d->device);
-        mt_stats_part(table, &d->all, &label);
-        mt_stats_parts(table, s, d, &label, false);
+        mt_buf_text(&label, "all");
+        mt_stats_part(table, &d->all, &label, &d->device);
+        mt_stats_parts(table, s, d, &label, &d->device);
     }
     enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(table, r, 0, err);
     mt_buf_release(&label);

@@ -106,12 +106,11 @@ static void print(struct mt_listing *x, const struct mt_step *at, const struct m
     }
 }
 
-/* A free_requested whose free_completed comes next: one line says both. */
-static bool can_fuse(const struct mt_listing *x, const struct mt_step *at)
+/* A free_requested whose free_completed comes next. */
+static bool is_free_at_once(const struct mt_listing *x, const struct mt_step *at)
 {
     const struct mt_replay *p = x->l->replay;
-    bool text = !x->r->json && !x->r->separator && !x->l->all;
-    return text && at->kind == MT_STEP_FREE_REQUESTED && at->index + 1 < p->n &&
+    return at->kind == MT_STEP_FREE_REQUESTED && at->index + 1 < p->n &&
            p->events[at->index + 1].action == MT_ACTION_FREE_COMPLETED &&
            p->events[at->index + 1].addr == at->event->addr;
 }
@@ -127,8 +126,8 @@ static size_t walk(struct mt_listing *x, struct mt_step *at)
         struct mt_named named = name_event(x, at->event);
         bool show = wanted(x, at), room = !x->l->limit || lines < x->l->limit;
         struct mt_step first = *at;
-        named.fused = show && can_fuse(x, at);
-        if (named.fused) {
+        named.at_once = is_free_at_once(x, at);
+        if (named.at_once && show && x->fuses) {
             (void)mt_replay_next(p, at);
         }
         named.now = at;
@@ -174,8 +173,9 @@ enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_
                                struct mt_error *err)
 {
     const struct mt_snapshot *s = l->snapshot;
-    struct mt_listing x = {.r = r, .l = l, .s = s, .first_us = MT_NO_TIME};
     bool text = !r->json && !r->separator;
+    struct mt_listing x = {
+        .r = r, .l = l, .s = s, .first_us = MT_NO_TIME, .fuses = text && !l->all};
     for (size_t i = 0; i < l->replay->n && x.first_us == MT_NO_TIME; i++) {
         x.first_us = l->replay->events[i].time_us;
     }

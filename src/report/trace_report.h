@@ -17,6 +17,7 @@ struct mt_listing {
     struct mt_str *labels; /* by stack id; .p NULL: not made yet */
     struct mt_buf scratch;
     int64_t first_us; /* MT_NO_TIME: no times */
+    bool fuses;       /* a free_requested and its free_completed are one line */
     bool failed;      /* memory ran out */
 };
 
@@ -25,8 +26,8 @@ struct mt_named {
     uint32_t alloc;            /* name, or MT_NO_NAME */
     uint32_t segment;          /* name of the segment it lies in, or MT_NO_NAME */
     uint64_t offset;           /* in that segment */
-    bool fused;                /* free_requested with its free_completed */
-    const struct mt_step *now; /* totals after the event, after both when fused */
+    bool at_once;              /* a free_requested whose free_completed comes next */
+    const struct mt_step *now; /* totals after the event, after both when they are one line */
 };
 
 const char *mt_listing_label(struct mt_listing *x, uint32_t stack);

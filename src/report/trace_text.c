@@ -95,7 +95,7 @@ static void say_free(struct mt_buf *b, const struct mt_event *e, const struct mt
     }
     mt_buf_text(b, "del ");
     add_alloc(b, n, e->addr);
-    mt_buf_printf(b, " # %s%s", size(e->size).s, asked && !n->fused ? ", pending" : "");
+    mt_buf_printf(b, " # %s%s", size(e->size).s, asked && !n->at_once ? ", pending" : "");
 }
 
 static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at,

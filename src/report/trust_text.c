@@ -15,7 +15,10 @@ static void starts_late_text(struct mt_buf *b, const struct mt_report *r,
                              const struct mt_trust_fact *fact)
 {
     before_text(b, r, fact);
-    mt_buf_text(b, " were alive before the first event; where they came from was not recorded");
+    mt_buf_text(b, fact->count == 1
+                       ? " was alive before the first event; where it came from was not recorded"
+                       : " were alive before the first event; where they came from was not "
+                         "recorded");
 }
 
 static void ring_text(struct mt_buf *b, const struct mt_report *r, const struct mt_trust_fact *fact)
@@ -23,7 +26,8 @@ static void ring_text(struct mt_buf *b, const struct mt_report *r, const struct 
     mt_buf_printf(b, "the recording overflowed and kept the last %s events; ",
                   mt_count_text(fact->first).s);
     before_text(b, r, fact);
-    mt_buf_text(b, " are older (record with a larger max_entries to see them)");
+    mt_buf_printf(b, " %s older (record with a larger max_entries to see more)",
+                  fact->count == 1 ? "is" : "are");
 }
 
 static void salvaged_text(struct mt_buf *b, const struct mt_snapshot *s,

@@ -1,0 +1,1 @@
+"$MEMTOOL" compare --exit-code "$TESTDATA/good/graphs.pickle" "$TESTDATA/good/streams.pickle" >/dev/null

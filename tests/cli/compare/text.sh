@@ -1,0 +1,4 @@
+gzip -dc "$TESTDATA/demo/before.pickle.gz" >before.pickle
+gzip -dc "$TESTDATA/demo/after.pickle.gz" >after.pickle
+"$MEMTOOL" compare before.pickle after.pickle
+"$MEMTOOL" compare --stack full -n 1 after.pickle before.pickle

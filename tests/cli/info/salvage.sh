@@ -1,0 +1,2 @@
+cp "$TESTDATA/bad/truncated.pickle" .
+"$MEMTOOL" info --salvage truncated.pickle

@@ -1,0 +1,2 @@
+cp "$TESTDATA/good/legacy.pickle" snap.pickle
+"$MEMTOOL" memory snap.pickle

@@ -1,0 +1,1 @@
+"$MEMTOOL" stats --csv "$TESTDATA/good/two_devices.pickle"

@@ -1,0 +1,2 @@
+cp "$TESTDATA/good/graphs.pickle" snap.pickle
+"$MEMTOOL" stats --json snap.pickle

@@ -1,0 +1,2 @@
+cp "$TESTDATA/good/true_oom.pickle" snap.pickle
+"$MEMTOOL" trace --events 40: snap.pickle

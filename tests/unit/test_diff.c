@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Two snapshots side by side. */
+#include <memtool/diff.h>
+
+#include "make.h"
+#include "unit.h"
+
+static struct make a, b;
+static struct mt_diff d;
+static struct mt_error err;
+
+static void compare(void)
+{
+    make_end(&a);
+    make_end(&b);
+    ck_assert_int_eq(mt_diff_find(&d, &a.s, NULL, &b.s, NULL, MT_ALL_DEVICES, &err), MT_OK);
+}
+
+static void begin(void)
+{
+    make_begin(&a);
+    make_begin(&b);
+    make_segment(&a, 1 << 20, 0);
+    make_segment(&b, 2 << 20, 0); /* addresses play no part */
+}
+
+static void done(void)
+{
+    mt_diff_release(&d);
+    make_free(&a);
+    make_free(&b);
+}
+
+START_TEST(new_gone_changed_same)
+{
+    begin();
+    (void)make_stack(&b, "other.py", 1, "shifts_the_ids");
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&a, "same.py", 1, "f"));
+    make_block(&b, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&b, "same.py", 1, "f"));
+    make_block(&a, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&a, "less.py", 1, "f"));
+    make_block(&b, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&b, "less.py", 1, "f"));
+    make_block(&a, 2048, MT_BLOCK_PENDING, 2048, make_stack(&a, "gone.py", 1, "f"));
+    make_block(&b, 4096, MT_BLOCK_ALLOCATED, 4096, make_stack(&b, "new.py", 1, "f"));
+    make_block(&b, 4096, MT_BLOCK_INACTIVE, 4096, make_stack(&b, "free.py", 1, "f"));
+    compare();
+    ck_assert_uint_eq(d.rows.n, 4);
+    ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_NEW);
+    ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_GONE);
+    ck_assert_int_eq(d.rows.v[2].status, MT_DIFF_CHANGED);
+    ck_assert_int_eq(d.rows.v[3].status, MT_DIFF_SAME);
+    ck_assert_int_eq(mt_diff_delta(d.rows.v[2].before, d.rows.v[2].after), -512);
+    ck_assert_uint_eq(d.before, 3584);
+    ck_assert_uint_eq(d.after, 5120);
+    ck_assert_uint_eq(d.by_status[MT_DIFF_NEW], 1);
+    done();
+}
+END_TEST
+
+START_TEST(moved_lines)
+{
+    begin();
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&a, "net.py", 10, "forward"));
+    make_block(&a, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&a, "net.py", 20, "forward"));
+    make_block(&b, 1536, MT_BLOCK_ALLOCATED, 1536, make_stack(&b, "net.py", 25, "forward"));
+    make_block(&b, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&b, "net.py", 15, "forward"));
+    make_block(&b, 256, MT_BLOCK_ALLOCATED, 256, make_stack(&b, "net.py", 90, "forward"));
+    compare();
+    ck_assert_uint_eq(d.rows.n, 3);
+    ck_assert_uint_eq(d.rows.v[0].before, 1024); /* the second with the second */
+    ck_assert_uint_eq(d.rows.v[0].after, 1536);
+    ck_assert(d.rows.v[0].moved);
+    ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_NEW); /* line 90 has nothing left to go with */
+    ck_assert_int_eq(d.rows.v[2].status, MT_DIFF_SAME);
+    ck_assert(d.rows.v[2].moved);
+    done();
+}
+END_TEST
+
+/* An exact match is never given up for one without lines. */
+START_TEST(exact_comes_first)
+{
+    begin();
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&a, "net.py", 10, "forward"));
+    make_block(&a, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&a, "net.py", 20, "forward"));
+    make_block(&b, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&b, "net.py", 20, "forward"));
+    compare();
+    ck_assert_uint_eq(d.rows.n, 2);
+    ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_GONE);
+    ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_SAME);
+    ck_assert(!d.rows.v[1].moved);
+    done();
+}
+END_TEST
+
+START_TEST(segments)
+{
+    begin();
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, 0);
+    make_block(&b, 512, MT_BLOCK_ALLOCATED, 512, 0);
+    make_segment(&a, 64 << 20, 0);
+    make_block(&a, 512, MT_BLOCK_INACTIVE, 0, 0);
+    make_segment(&b, 64 << 20, 0);
+    make_block(&b, 512, MT_BLOCK_INACTIVE, 0, 0);
+    make_segment(&b, 96 << 20, 0);
+    make_block(&b, 512, MT_BLOCK_INACTIVE, 0, 0);
+    compare();
+    struct mt_segment_diff g;
+    ck_assert_int_eq(mt_segment_diff_find(&g, &a.s, &b.s, &err), MT_OK);
+    ck_assert_uint_eq(g.only_before.n, 1);
+    ck_assert_uint_eq(g.only_before.v[0], 0);
+    ck_assert_uint_eq(g.only_after.n, 2);
+    ck_assert_uint_eq(g.only_after.v[1], 2);
+    mt_segment_diff_release(&g);
+    done();
+}
+END_TEST
+
+UNIT_MAIN("diff", new_gone_changed_same, moved_lines, exact_comes_first, segments)
