@@ -8,6 +8,7 @@ extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
 extern const struct mt_command mt_cmd_frag;
 extern const struct mt_command mt_cmd_simulate;
+extern const struct mt_command mt_cmd_conf;
 extern const struct mt_command mt_cmd_summary;
 extern const struct mt_command mt_cmd_trace;
 extern const struct mt_command mt_cmd_segments;
@@ -29,6 +30,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_leaks,
     &mt_cmd_frag,
     &mt_cmd_simulate,
+    &mt_cmd_conf,
     &mt_cmd_summary,
     &mt_cmd_trace,
     &mt_cmd_segments,
