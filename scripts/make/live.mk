@@ -82,3 +82,7 @@ ifeq ($(VARIANT),release)
 CHECK_MORE += 'MAKEFLAGS= $(MAKE) --no-print-directory check-tsan'
 endif
 CHECK_MORE += '$(RUN_LIVE)'
+
+.PHONY: check-gpu
+check-gpu: ## test the live allocator on this machine's GPU, with PyTorch
+	$(Q)PYTHON=$(PYTHON) scripts/check-gpu
