@@ -141,6 +141,7 @@ check-cli: $(BUILD)/memtool ## run the golden tests of the command line
 .PHONY: check-asan
 check-asan: ## run all tests under the address and undefined-behaviour sanitizers
 	+$(Q)CK_FORK=no ASAN_OPTIONS=allocator_may_return_null=1 CLI_TIMEOUT=300 \
+	  LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 	  $(MAKE) --no-print-directory VARIANT=asan check
 
 # Every allocation of whole runs fails once: tests/fault/README.md.
@@ -187,6 +188,8 @@ bench: $(BUILD)/memtool ## measure speed and memory; BENCH_FILE=a large snapshot
 VERSION := $(shell sed -n 's/^\#define MT_VERSION "\(.*\)"/\1/p' include/memtool/version.h)
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(DATADIR)/man
 BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR ?= $(DATADIR)/zsh/site-functions
@@ -194,6 +197,7 @@ FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
 INSTALL ?= install
 MAN_PAGES := $(sort $(wildcard man/*.[1-9]))
 INSTALLED = $(BINDIR)/memtool $(BASHDIR)/memtool $(ZSHDIR)/_memtool $(FISHDIR)/memtool.fish \
+  $(LIBDIR)/libmemtool_alloc.so $(LIBDIR)/pkgconfig/memtool-alloc.pc $(INCLUDEDIR)/memtool/alloc.h \
   $(foreach p,$(MAN_PAGES),$(MANDIR)/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
 
 $(BUILD)/completion/%: $(BUILD)/memtool
@@ -201,12 +205,16 @@ $(BUILD)/completion/%: $(BUILD)/memtool
 	$(Q)$(BUILD)/memtool completion $* > $@
 
 .PHONY: install
-install: $(BUILD)/memtool $(addprefix $(BUILD)/completion/,bash zsh fish) ## install under DESTDIR/PREFIX
+install: $(BUILD)/memtool $(BUILD)/libmemtool_alloc.so $(addprefix $(BUILD)/completion/,bash zsh fish) ## install under DESTDIR/PREFIX
 	$(INSTALL) -d $(sort $(dir $(addprefix $(DESTDIR),$(INSTALLED))))
 	$(INSTALL) -m 755 $(BUILD)/memtool $(DESTDIR)$(BINDIR)/memtool
 	$(INSTALL) -m 644 $(BUILD)/completion/bash $(DESTDIR)$(BASHDIR)/memtool
 	$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_memtool
 	$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/memtool.fish
+	$(INSTALL) -m 755 $(BUILD)/libmemtool_alloc.so $(DESTDIR)$(LIBDIR)/libmemtool_alloc.so
+	$(INSTALL) -m 644 include/memtool/alloc.h $(DESTDIR)$(INCLUDEDIR)/memtool/alloc.h
+	sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
+	  scripts/packaging/memtool-alloc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/memtool-alloc.pc
 	for p in $(MAN_PAGES); do \
 	  $(INSTALL) -m 644 $$p $(DESTDIR)$(MANDIR)/man$${p##*.}/ || exit 1; done
 
@@ -230,7 +238,7 @@ distcheck: dist ## build and test the tarball on its own
 deb: $(BUILD)/memtool ## build/memtool_VERSION_ARCH.deb
 	rm -rf build/deb
 	+$(Q)$(MAKE) --no-print-directory install PREFIX=/usr DESTDIR=$(CURDIR)/build/deb >/dev/null
-	scripts/make-deb build/deb $(VERSION) build
+	scripts/packaging/make-deb build/deb $(VERSION) build
 
 .PHONY: static
 static: ## build/static/memtool, a binary that needs no library
@@ -240,9 +248,7 @@ static: ## build/static/memtool, a binary that needs no library
 demo: $(BUILD)/memtool ## build, and show what memtool says about a real job that died
 	@scripts/demo $(BUILD)/memtool
 
-ALL_OBJECTS := $(OBJECTS) $(UNIT_TESTS:=.o) $(FUZZERS:=.o) $(TEST_SUPPORT) \
-  $(BUILD)/tests/fuzz/replay_main.o $(BUILD)/scripts/man_options.o
--include $(wildcard $(ALL_OBJECTS:.o=.d))
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 .PHONY: clean
 clean: ## remove everything that was built
