@@ -18,6 +18,7 @@ extern const struct mt_command mt_cmd_trace_plot;
 extern const struct mt_command mt_cmd_segment_plot;
 extern const struct mt_command mt_cmd_ranks;
 extern const struct mt_command mt_cmd_check;
+extern const struct mt_command mt_cmd_estimate;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_completion;
 
@@ -40,6 +41,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_segment_plot,
     &mt_cmd_ranks,
     &mt_cmd_check,
+    &mt_cmd_estimate,
     &mt_cmd_convert,
     &mt_cmd_completion,
     NULL,
