@@ -23,7 +23,10 @@
 
 struct looker {
     const struct mt_snapshot *s;
-    const struct mt_state *st;
+    /* Of the moment: the file's own at the end, so that every figure is that of stats. */
+    const struct mt_segment *segments;
+    size_t n_segments;
+    const struct mt_block *blocks;
     struct mt_filtered *f;
     struct mt_frag *out;
     struct mt_idmap pins;     /* stack -> index */
@@ -39,7 +42,7 @@ static bool is_private(const struct mt_segment *g)
 
 static bool passes(const struct looker *x, const struct mt_segment *g)
 {
-    return !x->f || mt_filtered_segment(x->f, g);
+    return g->device == x->out->device && (!x->f || mt_filtered_segment(x->f, g));
 }
 
 /* The stream with most reserved memory; the first of equals. */
@@ -49,8 +52,8 @@ static enum mt_status find_main_stream(const struct looker *x, struct mt_error *
     if (!reserved) {
         return mt_fail_nomem(err);
     }
-    for (size_t i = 0; i < x->st->n_segments; i++) {
-        const struct mt_segment *g = &x->st->segments[i];
+    for (size_t i = 0; i < x->n_segments; i++) {
+        const struct mt_segment *g = &x->segments[i];
         if (passes(x, g) && !is_private(g)) {
             reserved[g->stream] += g->total_size;
         }
@@ -147,10 +150,10 @@ static bool pin_of(struct looker *x, uint32_t stack, uint32_t *index)
 
 static bool collect_pins(struct looker *x, const struct mt_segment *g)
 {
-    size_t mark = 1 + (size_t)(g - x->st->segments);
+    size_t mark = 1 + (size_t)(g - x->segments);
     x->present.n = 0;
     for (uint32_t i = 0; i < g->n_blocks; i++) {
-        const struct mt_block *b = &x->st->blocks[g->first_block + i];
+        const struct mt_block *b = &x->blocks[g->first_block + i];
         uint32_t pin;
         if (b->state == MT_BLOCK_INACTIVE) {
             continue;
@@ -193,7 +196,7 @@ static bool look_at_segment(struct looker *x, const struct mt_segment *g)
 {
     struct content c = {0};
     for (uint32_t i = 0; i < g->n_blocks; i++) {
-        count_block(x, g, &x->st->blocks[g->first_block + i], &c);
+        count_block(x, g, &x->blocks[g->first_block + i], &c);
     }
     struct mt_frag_pool *pool = pool_of(x, g);
     if (!pool) {
@@ -250,8 +253,8 @@ static void conclude(struct mt_frag *out)
 static enum mt_status look(struct looker *x, struct mt_error *err)
 {
     MT_TRY(find_main_stream(x, err));
-    for (size_t i = 0; i < x->st->n_segments; i++) {
-        if (passes(x, &x->st->segments[i]) && !look_at_segment(x, &x->st->segments[i])) {
+    for (size_t i = 0; i < x->n_segments; i++) {
+        if (passes(x, &x->segments[i]) && !look_at_segment(x, &x->segments[i])) {
             return mt_fail_nomem(err);
         }
     }
@@ -267,9 +270,19 @@ enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
     MT_TRY(mt_moment_find(at, r, &out->events_done, err));
     const struct mt_event *last = out->events_done ? &r->events[out->events_done - 1] : NULL;
     out->failed_request = last && last->action == MT_ACTION_OOM ? last->size : 0;
-    struct mt_state st;
-    MT_TRY(mt_state_at(s, (size_t)r->device, out->events_done, &st, err));
-    struct looker x = {.s = s, .st = &st, .f = f, .out = out};
+    struct mt_state st = {0};
+    struct looker x = {.s = s,
+                       .segments = s->segments,
+                       .n_segments = s->n_segments,
+                       .blocks = s->blocks,
+                       .f = f,
+                       .out = out};
+    if (out->events_done < r->n) {
+        MT_TRY(mt_state_at(s, (size_t)r->device, out->events_done, &st, err));
+        x.segments = st.segments;
+        x.n_segments = st.n_segments;
+        x.blocks = st.blocks;
+    }
     enum mt_status status = look(&x, err);
     mt_idmap_release(&x.pins);
     mt_idmap_release(&x.pools);

@@ -261,10 +261,15 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
     if (is_mostly_idle(f)) {
         fputs(
             "\nMost of it lies in wholly free segments, which serve any request of their size and "
-            "which\nempty_cache() gives back: a cache, not fragmentation. If a request failed, "
-            "look "
-            "at --at oom,\nelse at --at peak.\n",
+            "which\nempty_cache() gives back: a cache, not fragmentation.\n",
             r->out);
+        if (f->at == MT_AT_END) {
+            fputs("If a request failed, look at --at oom, else at --at peak.\n", r->out);
+        }
+    } else if (f->class == MT_FRAG_NORMAL && f->failed_request) {
+        fputs("\nUnder 20 % is normal: not why the request failed, memory itself was full.\nNext: "
+              "memtool peak --at oom, memtool leaks\n",
+              r->out);
     } else if (f->class == MT_FRAG_NORMAL) {
         fputs("\nUnder 20 % is normal: nothing to do.\n", r->out);
     } else if (f->class == MT_FRAG_WORK_ON_IT) {
