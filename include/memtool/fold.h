@@ -87,6 +87,7 @@ struct mt_flame_node {
     struct mt_str label; /* NUL-terminated, as in the file: not safe for terminals or XML */
     uint64_t bytes;      /* of the node and all below it */
     uint64_t count;      /* blocks */
+    int64_t change;      /* of a comparison: bytes after minus before; else 0 */
     uint32_t parent;     /* index of a node */
     uint32_t first_child;
     uint32_t next;  /* sibling; 0 = none (node 0 is the root) */
@@ -107,6 +108,20 @@ struct mt_flame {
 enum mt_status mt_flame_build(struct mt_flame *t, const struct mt_snapshot *s,
                               struct mt_filtered *f, enum mt_flame_by by, struct mt_error *err)
     MT_NODISCARD;
+
+/* Bytes of one stack, for trees of something else than blocks. */
+struct mt_flame_item {
+    const struct mt_snapshot *snapshot; /* of the stack */
+    uint32_t stack;
+    uint64_t bytes, count;
+    int64_t change;
+};
+
+/* Stacks only, outermost frame first; stack 0 is "<no stack>". Equal frames of different snapshots
+ * share a node. Items of one snapshot should stand together. Errors: MT_NOMEM. Release it also
+ * after a failure. */
+enum mt_status mt_flame_build_items(struct mt_flame *t, const struct mt_flame_item *items, size_t n,
+                                    struct mt_error *err) MT_NODISCARD;
 void mt_flame_release(struct mt_flame *t);
 
 #endif

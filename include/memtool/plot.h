@@ -71,15 +71,15 @@ struct mt_segment_panel {
 enum mt_status mt_plot_segments(struct mt_scene *scene, const struct mt_segment_panel *panels,
                                 size_t n, struct mt_error *err) MT_NODISCARD;
 
-/* A flame graph of a tree; `changes` (one a node, or NULL) colours by what grew and shrank instead
- * of by frame. Frames narrower than the picture can show are left out, and said so. */
+/* A flame graph of a tree, the root at the bottom. Frames narrower than the picture can show are
+ * left out, and said so. Errors: MT_NOMEM. */
 struct mt_flame_panel {
-    const struct mt_snapshot *snapshot;
+    const struct mt_snapshot
+        *snapshot; /* for telling internal frames; NULL: colours by name only */
     const struct mt_flame *tree;
-    const int64_t *changes;
-    const char *title;
-    const char *file;
-    bool icicle; /* root on top */
+    bool compare; /* coloured by what grew (red) and shrank (blue) */
+    const char *title, *file;
+    const char *total; /* what the whole width is: "in use at the end" */
 };
 enum mt_status mt_plot_flame(struct mt_scene *scene, const struct mt_flame_panel *panel,
                              struct mt_error *err) MT_NODISCARD;

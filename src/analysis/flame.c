@@ -91,42 +91,52 @@ static uint32_t block_home(struct growing *g, const struct mt_segment *segment,
     return at;
 }
 
-/* Follows the block's stack, outermost frame first, to its leaf; 0 when out of memory. */
-static uint32_t block_leaf(struct growing *g, uint32_t at, const struct mt_block *b)
+/* Follows a stack from node *at, outermost frame first, to its leaf; false when out of memory. */
+static bool follow_stack(struct growing *g, uint32_t *at, uint32_t id)
 {
-    const struct mt_stack *stack = &g->s->stacks[b->stack];
-    if (b->state == MT_BLOCK_INACTIVE) {
-        return at;
-    }
+    const struct mt_stack *stack = &g->s->stacks[id];
     if (stack->n == 0) {
         mt_buf_text(&g->scratch, "<no stack>");
-        return child_text(g, at);
+        *at = child_text(g, *at);
+        return *at != 0;
     }
-    for (uint32_t i = stack->n; at && i-- > 0;) {
+    for (uint32_t i = stack->n; i-- > 0;) {
         uint32_t frame = g->s->stack_frames[stack->first + i];
         uint32_t label = frame_label(g, frame);
-        if (label != UINT32_MAX) {
-            at = label ? child(g, at, label, frame) : 0;
+        if (label == UINT32_MAX) {
+            continue;
+        }
+        *at = label ? child(g, *at, label, frame) : 0;
+        if (*at == 0) {
+            return false;
         }
     }
-    return at;
+    return true;
+}
+
+/* Counts for a node and all above it. */
+static void count_up(struct mt_flame *t, uint32_t at, uint64_t bytes, uint64_t count,
+                     int64_t change)
+{
+    for (;; at = t->nodes.v[at].parent) {
+        struct mt_flame_node *node = &t->nodes.v[at];
+        node->bytes = mt_add_sat(node->bytes, bytes);
+        node->count += count;
+        node->change = (int64_t)((uint64_t)node->change + (uint64_t)change);
+        if (at == 0) {
+            return;
+        }
+    }
 }
 
 static bool add_block(struct growing *g, const struct mt_segment *segment, const struct mt_block *b)
 {
     uint32_t at = block_home(g, segment, b);
-    at = at ? block_leaf(g, at, b) : 0;
-    if (!at) {
+    if (!at || (b->state != MT_BLOCK_INACTIVE && !follow_stack(g, &at, b->stack))) {
         return false;
     }
-    for (;; at = g->t->nodes.v[at].parent) {
-        struct mt_flame_node *node = &g->t->nodes.v[at];
-        node->bytes = mt_add_sat(node->bytes, b->size);
-        node->count++;
-        if (at == 0) {
-            return true;
-        }
-    }
+    count_up(g->t, at, b->size, 1, 0);
+    return true;
 }
 
 static bool add_all(struct growing *g, struct mt_filtered *f)
@@ -176,37 +186,65 @@ static void sort_siblings(struct mt_flame *t, struct sibling *list)
     }
 }
 
-static bool grow(struct growing *g, struct mt_filtered *f)
+/* Turns to the frames of another snapshot. */
+static bool use_snapshot(struct growing *g, const struct mt_snapshot *s)
 {
-    size_t frames = g->s->n_frames ? g->s->n_frames : 1;
-    struct mt_flame_node root = {.label = MT_STR("all")};
-    if (!mt_vec_push(&g->t->nodes, root) || !mt_vec_reserve(&g->frame_label, frames)) {
+    size_t frames = s->n_frames ? s->n_frames : 1;
+    g->s = s;
+    if (!mt_vec_reserve(&g->frame_label, frames)) {
         return false;
     }
     memset(g->frame_label.v, 0, frames * sizeof *g->frame_label.v);
-    if (!add_all(g, f)) {
-        return false;
-    }
-    struct sibling *list = mt_mem_alloc(g->t->nodes.n, sizeof *list);
+    return true;
+}
+
+static bool grow_begin(struct growing *g, struct mt_flame *t)
+{
+    struct mt_flame_node root = {.label = MT_STR("all")};
+    *t = (struct mt_flame){0};
+    *g = (struct growing){.t = t};
+    mt_intern_init(&g->labels, &t->text, 0);
+    return mt_vec_push(&t->nodes, root);
+}
+
+/* Sorts what has grown, if all went well so far. */
+static enum mt_status grow_end(struct growing *g, bool ok, struct mt_error *err)
+{
+    struct sibling *list = ok ? mt_mem_alloc(g->t->nodes.n, sizeof *list) : NULL;
     if (list) {
         sort_siblings(g->t, list);
     }
     mt_mem_free(list);
-    return list != NULL;
+    mt_intern_release(&g->labels);
+    mt_idmap_release(&g->children);
+    mt_vec_release(&g->frame_label);
+    mt_buf_release(&g->scratch);
+    return list ? MT_OK : mt_fail_nomem(err);
 }
 
 enum mt_status mt_flame_build(struct mt_flame *t, const struct mt_snapshot *s,
                               struct mt_filtered *f, enum mt_flame_by by, struct mt_error *err)
 {
-    *t = (struct mt_flame){0};
-    struct growing g = {.t = t, .s = s, .by = by};
-    mt_intern_init(&g.labels, &t->text, 0);
-    bool ok = grow(&g, f);
-    mt_intern_release(&g.labels);
-    mt_idmap_release(&g.children);
-    mt_vec_release(&g.frame_label);
-    mt_buf_release(&g.scratch);
-    return ok ? MT_OK : mt_fail_nomem(err);
+    struct growing g;
+    bool ok = grow_begin(&g, t) && use_snapshot(&g, s);
+    g.by = by;
+    return grow_end(&g, ok && add_all(&g, f), err);
+}
+
+enum mt_status mt_flame_build_items(struct mt_flame *t, const struct mt_flame_item *items, size_t n,
+                                    struct mt_error *err)
+{
+    struct growing g;
+    bool ok = grow_begin(&g, t);
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = g.s == items[i].snapshot || use_snapshot(&g, items[i].snapshot);
+        uint32_t leaf = 0;
+        ok = ok && follow_stack(&g, &leaf, items[i].stack);
+        if (ok) {
+            count_up(t, leaf, items[i].bytes, items[i].count, items[i].change);
+        }
+    }
+    return grow_end(&g, ok, err);
 }
 
 void mt_flame_release(struct mt_flame *t)

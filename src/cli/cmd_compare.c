@@ -5,6 +5,7 @@
 #include <memtool/report_verbs.h>
 
 #include "each_file.h"
+#include "flame_picture.h"
 
 struct compare_settings {
     struct mt_filter_settings base;
@@ -108,6 +109,43 @@ static enum mt_status print_folded(const struct mt_report *r, const struct pair 
     return mt_report_folded_some(r, &p->s[1], d->only_after.v, d->only_after.n, "only_after;", err);
 }
 
+/* As wide as the larger of before and after, so that what is gone shows too. */
+static enum mt_status draw_flame(const struct mt_report *r, const struct mt_plot_format *format,
+                                 const struct pair *p, const struct mt_diff *d,
+                                 struct mt_error *err)
+{
+    struct mt_flame tree;
+    struct mt_flame_what what = {.tree = &tree,
+                                 .title = "Change of memory by stack",
+                                 .total = "wide: the larger of before and after",
+                                 .compare = true};
+    struct mt_flame_item *items = mt_mem_alloc(d->rows.n ? d->rows.n : 1, sizeof *items);
+    size_t n = 0;
+    if (!items) {
+        return mt_fail_nomem(err);
+    }
+    for (int side = 1; side >= 0; side--) { /* stacks of the second file, then those only before */
+        for (size_t i = 0; i < d->rows.n; i++) {
+            const struct mt_diff_row *row = &d->rows.v[i];
+            if ((row->status == MT_DIFF_GONE) == (side == 0)) {
+                items[n++] = (struct mt_flame_item){
+                    .snapshot = &p->s[side],
+                    .stack = side ? row->after_stack : row->before_stack,
+                    .bytes = row->before > row->after ? row->before : row->after,
+                    .count = row->after_count,
+                    .change = mt_diff_delta(row->before, row->after)};
+            }
+        }
+    }
+    enum mt_status status = mt_flame_build_items(&tree, items, n, err);
+    if (status == MT_OK) {
+        status = mt_flame_write(r, format, &what, err);
+    }
+    mt_flame_release(&tree);
+    mt_mem_free(items);
+    return status;
+}
+
 /* *differs: the memory in use is not the same. */
 static enum mt_status report(const struct mt_report *r, struct pair *p,
                              const struct compare_settings *o, char **files, bool *differs,
@@ -127,7 +165,10 @@ static enum mt_status report(const struct mt_report *r, struct pair *p,
                               &p->s[0], &p->s[1],
                               &diff,    o->segments ? &segments : NULL,
                               device,   !mt_filter_is_open(&o->base.filter)};
-    if (status == MT_OK) {
+    const struct mt_plot_format *picture = mt_flame_format(&o->base.common);
+    if (status == MT_OK && picture) {
+        status = draw_flame(r, picture, p, &diff, err);
+    } else if (status == MT_OK) {
         status = folded ? print_folded(r, p, &segments, err) : mt_report_compare(r, &c, err);
     }
     mt_diff_release(&diff);

@@ -4,6 +4,7 @@
 #include <memtool/report_verbs.h>
 
 #include "each_file.h"
+#include "flame_picture.h"
 
 struct memory_settings {
     struct mt_filter_settings base;
@@ -110,6 +111,10 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
                              struct mt_error *err)
 {
     const struct memory_settings *o = each->settings;
+    const struct mt_plot_format *picture = mt_flame_format(&o->base.common);
+    if (picture) {
+        return mt_flame_write_segments(r, picture, s, f, MT_FLAME_MEMORY, err);
+    }
     if (o->format == 1) {
         return mt_report_folded(r, s, f, false, err);
     }
@@ -129,5 +134,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct memory_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
-    return mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
+    int code = mt_flame_check(cli, &o->base.common, n_files);
+    return code ? code
+                : mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
 }

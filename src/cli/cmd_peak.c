@@ -6,6 +6,7 @@
 
 #include "analysis_run.h"
 #include "command.h"
+#include "flame_picture.h"
 
 struct peak_settings {
     struct mt_common common;
@@ -114,9 +115,14 @@ static enum mt_status look_at(struct peaks *all, const struct mt_device_run *d,
     return status;
 }
 
+struct peak_items {
+    MT_VEC(struct mt_flame_item) list;
+};
+
 struct visit {
     struct peaks all;
     struct mt_peak_options options;
+    const struct mt_plot_format *picture; /* -o x.svg: a flame graph; else NULL */
 };
 
 static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
@@ -125,11 +131,53 @@ static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, str
     return look_at(&v->all, d, &v->options, err);
 }
 
+static enum mt_status add_items(struct peaks *all, const struct mt_snapshot *s,
+                                struct peak_items *items, struct mt_error *err)
+{
+    for (size_t i = 0; i < all->list.n; i++) {
+        const struct mt_peak *p = &all->list.v[i];
+        for (size_t k = 0; k < p->rows.n; k++) {
+            struct mt_flame_item item = {.snapshot = s,
+                                         .stack = p->rows.v[k].key,
+                                         .bytes = p->rows.v[k].bytes,
+                                         .count = p->rows.v[k].count};
+            if (!mt_vec_push(&items->list, item)) {
+                return mt_fail_nomem(err);
+            }
+        }
+    }
+    return MT_OK;
+}
+
+static enum mt_status draw_flame(struct visit *v, const struct mt_report *r,
+                                 const struct mt_snapshot *s, struct mt_error *err)
+{
+    struct peak_items items = {{0}};
+    struct mt_flame tree = {0};
+    char total[64];
+    (void)snprintf(total, sizeof total, "alive at the %s", mt_moment_name(v->options.at.kind));
+    struct mt_flame_what what = {
+        .snapshot = s, .tree = &tree, .title = "Memory by stack", .total = total};
+    enum mt_status status = add_items(&v->all, s, &items, err);
+    if (status == MT_OK) {
+        status = mt_flame_build_items(&tree, items.list.v, items.list.n, err);
+    }
+    if (status == MT_OK) {
+        status = mt_flame_write(r, v->picture, &what, err);
+    }
+    mt_flame_release(&tree);
+    mt_vec_release(&items.list);
+    return status;
+}
+
 static enum mt_status report(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,
                              bool one_line, struct mt_error *err)
 {
-    const struct visit *v = ctx;
+    struct visit *v = ctx;
     const struct peaks *all = &v->all;
+    if (v->picture) {
+        return draw_flame(v, r, s, err);
+    }
     if (r->json) {
         return mt_report_peak_json(r, s, all->list.v, all->list.n, one_line, err);
     }
@@ -164,13 +212,21 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (!n_files) {
         return mt_cli_usage(cli, "peak: no file given");
     }
-    int exit_code = mt_cli_rules(cli, x->rules, &rules);
+    const struct mt_plot_format *picture = mt_flame_format(&x->common);
+    if (picture && x->by != MT_BY_STACK) {
+        return mt_cli_usage(cli, "-o %s: a flame graph goes by stack; leave out --by",
+                            x->common.output);
+    }
+    int exit_code = mt_flame_check(cli, &x->common, n_files);
+    exit_code = exit_code ? exit_code : mt_cli_rules(cli, x->rules, &rules);
     if (exit_code) {
         return exit_code;
     }
-    struct visit v = {
-        .options = {
-            .at = x->at, .by = (enum mt_peak_by)x->by, .rules = rules, .user_frame = user_frame}};
+    struct visit v = {.options = {.at = x->at,
+                                  .by = (enum mt_peak_by)x->by,
+                                  .rules = rules,
+                                  .user_frame = user_frame},
+                      .picture = picture};
     const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
     exit_code = mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
     mt_rules_free(rules);

@@ -3,6 +3,7 @@
 #include <memtool/report_verbs.h>
 
 #include "each_file.h"
+#include "flame_picture.h"
 
 struct segments_settings {
     struct mt_filter_settings base;
@@ -69,6 +70,10 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
                              struct mt_error *err)
 {
     const struct segments_settings *o = each->settings;
+    const struct mt_plot_format *picture = mt_flame_format(&o->base.common);
+    if (picture) {
+        return mt_flame_write_segments(r, picture, s, f, MT_FLAME_SEGMENTS, err);
+    }
     if (o->format == 1) {
         return mt_report_folded(r, s, f, true, err);
     }
@@ -86,5 +91,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct segments_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
-    return mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
+    int code = mt_flame_check(cli, &o->base.common, n_files);
+    return code ? code
+                : mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
 }

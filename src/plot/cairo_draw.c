@@ -120,8 +120,13 @@ static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mar
 
 static void paint_scene(cairo_t *c, const struct mt_scene *s)
 {
+    bool hidden = false; /* groups that only a script shows hold no groups */
     for (size_t i = 0; i < s->marks.n; i++) {
         const struct mt_mark *m = &s->marks.v[i];
+        hidden = m->kind == MT_MARK_END ? false : hidden || m->scripted;
+        if (hidden) {
+            continue;
+        }
         switch ((enum mt_mark_kind)m->kind) {
         case MT_MARK_RECT: paint_rect(c, m); break;
         case MT_MARK_POLYGON:

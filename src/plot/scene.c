@@ -188,12 +188,13 @@ struct mt_mark *mt_scene_text_fit(struct mt_scene *s, double x, double y, double
     return m;
 }
 
-void mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip)
+struct mt_mark *mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip)
 {
     uint32_t at = mt_scene_keep(s, class_name);
     struct mt_mark *m = add(s, MT_MARK_GROUP);
     m->text = at;
     m->tip = tip;
+    return m;
 }
 
 void mt_scene_end(struct mt_scene *s)

@@ -34,6 +34,7 @@ struct mt_mark {
     bool bold;       /* TEXT */
     bool halo;       /* TEXT: readable over shapes (outlined in the background) */
     bool round;      /* RECT: an ellipse */
+    bool scripted;   /* GROUP: only for pictures that carry a script; it shows them */
     uint32_t fill;   /* 0xRRGGBBAA; 0 = none */
     uint32_t stroke;
     double stroke_width, dash; /* px; dash 0 = solid */
@@ -76,7 +77,7 @@ struct mt_mark *mt_scene_text(struct mt_scene *s, double x, double y, double siz
 /* The same, cut with an ellipsis to be at most `room` wide. */
 struct mt_mark *mt_scene_text_fit(struct mt_scene *s, double x, double y, double size,
                                   uint32_t fill, double room, bool bold, const char *text);
-void mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip);
+struct mt_mark *mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip);
 void mt_scene_end(struct mt_scene *s);
 
 /* Keeps a text for tips: control characters and broken UTF-8 become U+FFFD, newlines stay. Returns

@@ -239,7 +239,7 @@ static void group(struct svg *g, const struct mt_mark *m)
         escaped(&g->b, mt_scene_str(g->s, m->text));
         mt_buf_char(&g->b, '"');
     }
-    mt_buf_char(&g->b, '>');
+    mt_buf_text(&g->b, m->scripted ? " display=\"none\">" : ">");
     if (m->tip) {
         mt_buf_text(&g->b, "<title>");
         escaped(&g->b, mt_scene_str(g->s, m->tip));
