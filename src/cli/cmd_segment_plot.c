@@ -169,6 +169,21 @@ static enum mt_status add_devices(struct plot *p, struct mt_error *err)
     return status;
 }
 
+/* The panels one below the other, with characters. */
+static int draw_characters(struct plot *p)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    struct mt_plot_style style = mt_picture_style(p->cli, &p->set->common, &p->set->picture);
+    struct mt_term_style term = mt_picture_term(p->cli, &p->set->common, &p->set->picture);
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < p->panels.n; i++) {
+        mt_buf_text(&text, i ? "\n" : "");
+        status = mt_term_segments(&p->panels.v[i], &style, &term, &text, &err);
+    }
+    return mt_picture_write_text(p->cli, &p->set->common, &text, status, &err);
+}
+
 static int draw(struct plot *p, const struct mt_picture_target *target)
 {
     struct mt_error err;
@@ -210,7 +225,11 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (loaded != 0 && loaded != 4) {
         return loaded;
     }
-    code = add_devices(&p, &err) == MT_OK ? draw(&p, &target) : mt_cli_fail(cli, p.file, &err);
+    if (add_devices(&p, &err) != MT_OK) {
+        code = mt_cli_fail(cli, p.file, &err);
+    } else {
+        code = target.term ? draw_characters(&p) : draw(&p, &target);
+    }
     plot_release(&p);
     return code ? code : loaded;
 }

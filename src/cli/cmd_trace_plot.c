@@ -275,6 +275,21 @@ static bool make_panels(struct plot *p)
     return true;
 }
 
+/* The panels one below the other, with characters. */
+static int draw_characters(struct plot *p)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    struct mt_plot_style style = mt_picture_style(p->cli, &p->set->common, &p->set->picture);
+    struct mt_term_style term = mt_picture_term(p->cli, &p->set->common, &p->set->picture);
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < p->panels.n; i++) {
+        mt_buf_text(&text, i ? "\n" : "");
+        status = mt_term_trace(&p->panels.v[i], &style, &term, &text, &err);
+    }
+    return mt_picture_write_text(p->cli, &p->set->common, &text, status, &err);
+}
+
 static int draw_picture(struct plot *p, const struct mt_picture_target *target)
 {
     struct mt_error err;
@@ -327,7 +342,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct mt_picture_target target;
     struct mt_error err;
     if (p.set->segments && p.set->per_alloc) {
-        return mt_cli_usage(cli, "--per-alloc draws allocations, --segments draws segments: choose");
+        return mt_cli_usage(cli,
+                            "--per-alloc draws allocations, --segments draws segments: choose");
     }
     int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
     if (code) {
@@ -341,7 +357,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     }
     code = load_files(&p, target.term);
     if (code == 0) {
-        code = draw_picture(&p, &target);
+        code = target.term ? draw_characters(&p) : draw_picture(&p, &target);
     }
     plot_release(&p);
     return code ? code : p.salvaged ? 4 : 0;

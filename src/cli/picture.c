@@ -167,3 +167,19 @@ int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const s
     mt_scene_free(scene);
     return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, err);
 }
+
+int mt_picture_write_text(struct mt_cli *cli, const struct mt_common *common, struct mt_buf *text,
+                          enum mt_status drawn, struct mt_error *err)
+{
+    struct mt_cli_output o = {0};
+    enum mt_status status = drawn;
+    if (status == MT_OK) {
+        status = mt_cli_output_open(cli, common, common->output, &o, err);
+    }
+    if (status == MT_OK) {
+        fwrite(text->p, 1, text->n, o.stream);
+        status = mt_cli_output_commit(&o, err);
+    }
+    mt_buf_release(text);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, err);
+}

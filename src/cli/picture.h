@@ -39,4 +39,8 @@ int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const s
                      const struct mt_picture_target *target, struct mt_scene *scene,
                      enum mt_status drawn, struct mt_error *err);
 
+/* The same for characters; releases the text. */
+int mt_picture_write_text(struct mt_cli *cli, const struct mt_common *common, struct mt_buf *text,
+                          enum mt_status drawn, struct mt_error *err);
+
 #endif

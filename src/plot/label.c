@@ -15,24 +15,24 @@ static const struct mt_stack *stack_get(const struct mt_snapshot *s, uint32_t st
 }
 
 /* "file.py:12". A C++ frame may have no file. */
-static void add_place(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
-                      const struct mt_frame *f)
+static void add_place(struct mt_buf *b, const struct mt_plot_style *style,
+                      const struct mt_snapshot *s, const struct mt_frame *f)
 {
     struct mt_str file = mt_snapshot_str(s, f->filename);
     if (file.n == 0 || mt_str_equal(file, MT_STR("??"))) {
         return; /* a C++ frame without debug information */
     }
-    mt_buf_str(b, scene->style.full_path ? file : mt_str_basename(file));
+    mt_buf_str(b, style->full_path ? file : mt_str_basename(file));
     if (f->line > 0) {
         mt_buf_printf(b, ":%d", (int)f->line);
     }
 }
 
-static void add_frame(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
-                      const struct mt_frame *f)
+static void add_frame(struct mt_buf *b, const struct mt_plot_style *style,
+                      const struct mt_snapshot *s, const struct mt_frame *f)
 {
     size_t before = b->n;
-    add_place(b, scene, s, f);
+    add_place(b, style, s, f);
     struct mt_str name = mt_snapshot_str(s, f->name);
     if (name.n) {
         mt_buf_text(b, b->n > before ? " " : "");
@@ -47,19 +47,19 @@ static bool is_python(const struct mt_snapshot *s, const struct mt_frame *f)
 }
 
 /* "cross_entropy, functional.py:3504". */
-static void add_inner(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
-                      const struct mt_frame *f)
+static void add_inner(struct mt_buf *b, const struct mt_plot_style *style,
+                      const struct mt_snapshot *s, const struct mt_frame *f)
 {
     struct mt_buf place = {0};
-    add_place(&place, scene, s, f);
+    add_place(&place, style, s, f);
     mt_buf_str(b, mt_snapshot_str(s, f->name));
     mt_buf_text(b, b->n && place.n ? ", " : "");
     mt_buf_str(b, mt_buf_view(&place));
     mt_buf_release(&place);
 }
 
-void mt_label_stack(struct mt_label *l, const struct mt_scene *scene, const struct mt_snapshot *s,
-                    uint32_t stack)
+void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
+                    const struct mt_snapshot *s, uint32_t stack)
 {
     const struct mt_stack *k = stack_get(s, stack);
     *l = (struct mt_label){.main = {0}};
@@ -68,21 +68,21 @@ void mt_label_stack(struct mt_label *l, const struct mt_scene *scene, const stru
         return;
     }
     uint32_t own = 0;
-    if (scene->style.frame_is_internal) {
-        while (own < k->n && scene->style.frame_is_internal(s, frame_at(s, k, own))) {
+    if (style->frame_is_internal) {
+        while (own < k->n && style->frame_is_internal(s, frame_at(s, k, own))) {
             own++;
         }
     }
     own = own < k->n ? own : 0;
-    add_frame(&l->main, scene, s, frame_at(s, k, own));
+    add_frame(&l->main, style, s, frame_at(s, k, own));
     mt_buf_str(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
-    add_place(&l->place, scene, s, frame_at(s, k, own));
+    add_place(&l->place, style, s, frame_at(s, k, own));
     uint32_t in = 0;
     while (in < own && !is_python(s, frame_at(s, k, in))) {
         in++;
     }
     if (in < own) {
-        add_inner(&l->sub, scene, s, frame_at(s, k, in));
+        add_inner(&l->sub, style, s, frame_at(s, k, in));
         return;
     }
     uint32_t caller = own + 1;
@@ -91,7 +91,7 @@ void mt_label_stack(struct mt_label *l, const struct mt_scene *scene, const stru
     }
     if (caller < k->n) {
         mt_buf_text(&l->sub, "called at ");
-        add_frame(&l->sub, scene, s, frame_at(s, k, caller));
+        add_frame(&l->sub, style, s, frame_at(s, k, caller));
     }
 }
 
@@ -103,8 +103,8 @@ void mt_label_release(struct mt_label *l)
     mt_buf_release(&l->place);
 }
 
-void mt_label_frames(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
-                     uint32_t stack, size_t max)
+void mt_label_frames(struct mt_buf *b, const struct mt_plot_style *style,
+                     const struct mt_snapshot *s, uint32_t stack, size_t max)
 {
     const struct mt_stack *k = stack_get(s, stack);
     if (!k) {
@@ -113,7 +113,7 @@ void mt_label_frames(struct mt_buf *b, const struct mt_scene *scene, const struc
     }
     for (uint32_t i = 0; i < k->n && i < max; i++) {
         mt_buf_char(b, '\n');
-        add_frame(b, scene, s, frame_at(s, k, i));
+        add_frame(b, style, s, frame_at(s, k, i));
     }
     if (k->n > max) {
         mt_buf_printf(b, "\n(%u more)", k->n - (unsigned)max);

@@ -12,14 +12,14 @@ struct mt_label {
     struct mt_buf main, sub;
     struct mt_buf name, place; /* the same frame in two lines, for where main is too long */
 };
-void mt_label_stack(struct mt_label *l, const struct mt_scene *scene, const struct mt_snapshot *s,
-                    uint32_t stack);
+void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
+                    const struct mt_snapshot *s, uint32_t stack);
 void mt_label_release(struct mt_label *l);
 
 /* The first frames of a stack, one a line behind a newline each; at most `max`, then how many are
  * left. */
-void mt_label_frames(struct mt_buf *b, const struct mt_scene *scene, const struct mt_snapshot *s,
-                     uint32_t stack, size_t max);
+void mt_label_frames(struct mt_buf *b, const struct mt_plot_style *style,
+                     const struct mt_snapshot *s, uint32_t stack, size_t max);
 
 /* "event 1,234", or "the start" for SIZE_MAX. */
 void mt_label_event(struct mt_buf *b, size_t event);

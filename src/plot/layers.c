@@ -212,7 +212,7 @@ static uint32_t piece_tip(struct layers *l, const struct piece *p)
     } else {
         mt_buf_printf(&b, ", freed at event %s", mt_count_text(p->end).s);
     }
-    mt_label_frames(&b, s, l->c->panel->snapshot, piece_stack(l, p), 6);
+    mt_label_frames(&b, &s->style, l->c->panel->snapshot, piece_stack(l, p), 6);
     uint32_t tip = mt_scene_keep(s, b.p ? b.p : "");
     mt_buf_release(&b);
     return tip;

@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-#define GAP_PX 14.0     /* unmapped space of an expandable segment: not to scale */
-#define SPACING_PX 3.0  /* between segments */
-#define NARROW_PX 8.0   /* segments narrower than this stand closer */
 #define FEW_SEGMENTS 8u /* with FEW_BLOCKS blocks: nothing to be gained by breaking lines */
 #define FEW_BLOCKS 60u
 #define SMALL_GROUP 4 /* groups below a quarter of a line are enlarged */
@@ -88,7 +85,7 @@ static bool find_groups(struct mt_rows *r, const struct mt_state *st)
 struct packing {
     struct mt_rows *r;
     const struct mt_state *st;
-    double width;
+    const struct mt_rows_style *style;
     bool keep; /* pieces are stored; else only lines are counted */
 };
 
@@ -103,17 +100,19 @@ static bool pack_segment(struct packing *p, struct mt_row_group *g, uint32_t seg
 {
     const struct mt_segment *s = &p->st->segments[segment];
     double per_px = p->r->bytes_per_px / g->zoom, w = (double)s->total_size / per_px;
-    double gap_w = gap ? GAP_PX : *x > 0 ? (w < NARROW_PX ? 1 : SPACING_PX) : 0;
-    uint64_t done = 0, line_bytes = (uint64_t)(per_px * p->width);
-    if (*x > 0 && *x + gap_w + w > p->width) {
+    double gap_w = gap      ? p->style->gap
+                   : *x > 0 ? (w < p->style->narrow ? 1 : p->style->spacing)
+                            : 0;
+    uint64_t done = 0, line_bytes = (uint64_t)(per_px * p->style->width);
+    if (*x > 0 && *x + gap_w + w > p->style->width) {
         g->lines++;
         *x = 0;
-        gap_w = gap ? GAP_PX : 0;
+        gap_w = gap ? p->style->gap : 0;
     }
     line_bytes = line_bytes ? line_bytes : 1;
     *x += gap_w;
     while (done < s->total_size) {
-        uint64_t left = s->total_size - done, fit = (uint64_t)(per_px * (p->width - *x));
+        uint64_t left = s->total_size - done, fit = (uint64_t)(per_px * (p->style->width - *x));
         uint64_t room = fit > 0 && fit < line_bytes ? fit : line_bytes;
         uint64_t bytes = left < room ? left : room;
         struct mt_row_piece piece = {.segment = segment,
@@ -174,7 +173,7 @@ static size_t pack_all(struct packing *p)
     size_t lines = 0;
     for (size_t i = 0; i < p->r->groups.n; i++) {
         struct mt_row_group *g = &p->r->groups.v[i];
-        g->zoom = zoom_for(g, p->r->bytes_per_px * p->width);
+        g->zoom = zoom_for(g, p->r->bytes_per_px * p->style->width);
         if (!pack_group(p, g)) {
             return SIZE_MAX;
         }
@@ -197,23 +196,24 @@ static uint64_t unbroken(const struct mt_state *st, uint64_t total)
     return most;
 }
 
-bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st, double width, size_t lines)
+bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st,
+                     const struct mt_rows_style *style)
 {
     *r = (struct mt_rows){.bytes_per_px = 1};
     if (!find_groups(r, st)) {
         return false;
     }
-    struct packing p = {.r = r, .st = st, .width = width};
+    struct packing p = {.r = r, .st = st, .style = style};
     uint64_t total = 0;
     for (size_t i = 0; i < r->groups.n; i++) {
         total += r->groups.v[i].sum.reserved;
     }
-    size_t most = lines > r->groups.n ? lines : r->groups.n;
+    size_t most = style->lines > r->groups.n ? style->lines : r->groups.n;
     double line_bytes = total ? (double)total / (double)most : 1;
     double whole = (double)unbroken(st, total) * 1.001; /* more than its own length rounds away */
     line_bytes = line_bytes < whole ? whole : line_bytes;
     for (int tries = 0; tries < 64; tries++, line_bytes *= 1.2) {
-        r->bytes_per_px = line_bytes / width;
+        r->bytes_per_px = line_bytes / style->width;
         if (pack_all(&p) <= most) {
             break;
         }

@@ -35,9 +35,18 @@ struct mt_rows {
     double bytes_per_px; /* at zoom 1 */
 };
 
-/* Lays out lines of `width` px; about `lines` of them in all. False when out of memory; release it
- * anyway. */
-bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st, double width, size_t lines);
+/* How to lay them out, in px (or columns of a terminal). */
+struct mt_rows_style {
+    double width;   /* of a line */
+    size_t lines;   /* about so many in all */
+    double spacing; /* between segments; those narrower than `narrow` stand 1 apart */
+    double narrow;
+    double gap; /* shown for the unmapped space between two runs of an expandable segment */
+};
+
+/* False when out of memory; release it anyway. */
+bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st,
+                     const struct mt_rows_style *style);
 void mt_rows_release(struct mt_rows *r);
 
 #endif

@@ -58,7 +58,7 @@ static bool is_safe(uint32_t code)
     return !control && !turns && code != 0xfffe && code != 0xffff;
 }
 
-static void add_safe(struct mt_buf *b, const char *text)
+void mt_text_keep_safe(struct mt_buf *b, const char *text)
 {
     size_t n = strlen(text);
     for (size_t i = 0; i < n;) {
@@ -79,7 +79,7 @@ uint32_t mt_scene_keep(struct mt_scene *s, const char *text)
         return 0;
     }
     size_t at = s->texts.n;
-    add_safe(&s->texts, text);
+    mt_text_keep_safe(&s->texts, text);
     mt_buf_add(&s->texts, "", 1);
     s->failed |= s->texts.failed || at > UINT32_MAX;
     return s->failed ? 0 : (uint32_t)at;

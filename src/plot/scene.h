@@ -98,6 +98,10 @@ double mt_text_px(const char *text, double size, bool bold);
 /* Cuts text in the middle of its end with an ellipsis so that it is at most `room` px wide. */
 void mt_text_cut(struct mt_buf *out, const char *text, double size, bool bold, double room);
 
+/* Appends text with control characters, marks that turn the direction of writing and broken UTF-8
+ * as U+FFFD; newlines stay. */
+void mt_text_keep_safe(struct mt_buf *b, const char *text);
+
 /* Bytes of the UTF-8 character at p (1 when it is broken), which is decoded into *code (0xfffd when
  * broken). */
 size_t mt_utf8_next(const char *p, size_t n, uint32_t *code);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "chart.h"
+#include "holders.h"
 #include "rows.h"
 
 #define MARGIN 24.0
@@ -16,105 +17,21 @@
 #define LEGEND_W 384.0
 #define GAP 28.0
 #define TOP 82.0
-#define BANDS 11
 #define LABEL_LINE 15.0
 #define GROUP_SPACE 16.0
-
-struct stack_bytes {
-    uint32_t stack;
-    uint64_t bytes;
-    size_t count;
-};
 
 struct picture {
     struct mt_scene *scene;
     const struct mt_segment_panel *panel;
     struct mt_rows rows;
     struct mt_state_sum sum;
-    uint64_t rounding, gaps;
+    uint64_t gaps;
     double x, y, w;    /* of the lines; y moves down */
     double bar, pitch; /* height of a segment, distance of lines */
     double least_px;   /* narrower blocks are bundled */
     size_t tip_frames; /* frames in the tip of a block */
-    struct stack_bytes top[BANDS];
-    uint32_t colors[BANDS];
-    size_t n_top;
-    struct stack_bytes others; /* stack: how many */
+    struct mt_holders holders;
 };
-
-/* ---- who holds most ---- */
-
-static void top_insert(struct picture *p, struct stack_bytes row)
-{
-    size_t at = p->n_top;
-    while (at > 0 && p->top[at - 1].bytes < row.bytes) {
-        at--;
-    }
-    if (at >= BANDS) {
-        return;
-    }
-    size_t kept = p->n_top < BANDS ? p->n_top : BANDS - 1;
-    memmove(p->top + at + 1, p->top + at, (kept - at) * sizeof *p->top);
-    p->top[at] = row;
-    p->n_top = kept + 1;
-}
-
-static bool find_top(struct picture *p)
-{
-    const struct mt_state *st = p->panel->state;
-    size_t n = p->panel->snapshot->n_stacks ? p->panel->snapshot->n_stacks : 1;
-    struct stack_bytes *sums = mt_mem_zalloc(n, sizeof *sums);
-    if (!sums) {
-        return false;
-    }
-    for (size_t i = 0; i < st->n_blocks; i++) {
-        const struct mt_block *b = &st->blocks[i];
-        if (b->state != MT_BLOCK_INACTIVE && b->stack < n) {
-            sums[b->stack].bytes += b->size;
-            sums[b->stack].count++;
-            p->rounding += b->requested < b->size ? b->size - b->requested : 0;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        sums[i].stack = (uint32_t)i;
-        if (sums[i].bytes) {
-            p->others.stack++;
-            p->others.bytes += sums[i].bytes;
-            p->others.count += sums[i].count;
-            top_insert(p, sums[i]);
-        }
-    }
-    for (size_t i = 0; i < p->n_top; i++) {
-        p->others.stack--;
-        p->others.bytes -= p->top[i].bytes;
-        p->others.count -= p->top[i].count;
-    }
-    mt_mem_free(sums);
-    return true;
-}
-
-static void choose_colors(struct picture *p)
-{
-    uint32_t stacks[BANDS];
-    uint8_t hues[BANDS];
-    for (size_t i = 0; i < p->n_top; i++) {
-        stacks[i] = p->top[i].stack;
-    }
-    mt_palette_hues(p->panel->snapshot, stacks, p->n_top, hues);
-    for (size_t i = 0; i < p->n_top; i++) {
-        p->colors[i] = mt_palette_color(p->scene->theme, hues[i], i % 2 != 0);
-    }
-}
-
-static uint32_t color_of(const struct picture *p, uint32_t stack)
-{
-    for (size_t i = 0; i < p->n_top; i++) {
-        if (p->top[i].stack == stack) {
-            return p->colors[i];
-        }
-    }
-    return p->scene->theme->older;
-}
 
 /* ---- tips ---- */
 
@@ -153,7 +70,7 @@ static uint32_t block_tip(struct picture *p, size_t block)
         }
         add_lifetime(p, &b, block);
         if (p->tip_frames > 0) {
-            mt_label_frames(&b, p->scene, p->panel->snapshot, k->stack, p->tip_frames);
+            mt_label_frames(&b, &p->scene->style, p->panel->snapshot, k->stack, p->tip_frames);
         }
     }
     uint32_t tip = mt_scene_keep(p->scene, b.p ? b.p : "");
@@ -194,7 +111,8 @@ static void draw_block(struct picture *p, const struct shape *h)
         }
         return;
     }
-    uint32_t color = color_of(p, k->stack), tip = block_tip(p, block);
+    uint32_t color = mt_holders_color(&p->holders, p->scene->theme, k->stack),
+             tip = block_tip(p, block);
     struct mt_mark *m = mt_scene_rect(p->scene, x, y, w, p->bar, color);
     m->tip = tip;
     if (k->state == MT_BLOCK_PENDING) {
@@ -227,7 +145,9 @@ static void bundle_flush(struct picture *p, struct bundle *b, double y)
                        mt_count_text(b->count).s, mt_size_text(b->live, p->scene->style.size).s,
                        mt_size_text(b->free, p->scene->style.size).s);
         uint32_t kept = p->tip_frames ? mt_scene_keep(p->scene, tip) : 0;
-        mt_scene_rect(p->scene, b->x, y, b->w, p->bar, color_of(p, b->best_stack))->tip = kept;
+        mt_scene_rect(p->scene, b->x, y, b->w, p->bar,
+                      mt_holders_color(&p->holders, p->scene->theme, b->best_stack))
+            ->tip = kept;
     }
     *b = (struct bundle){0};
 }
@@ -409,16 +329,16 @@ static double key_row(struct picture *p, struct mt_box box, double y, uint32_t f
     return y + 21;
 }
 
-static double stack_row(struct picture *p, struct mt_box box, double y, const struct stack_bytes *s,
+static double stack_row(struct picture *p, struct mt_box box, double y, const struct mt_holder *s,
                         uint32_t color)
 {
     uint64_t in_use = p->sum.allocated + p->sum.pending;
     struct mt_label l;
     struct mt_buf tip = {0};
-    mt_label_stack(&l, p->scene, p->panel->snapshot, s->stack);
+    mt_label_stack(&l, &p->scene->style, p->panel->snapshot, s->stack);
     mt_buf_printf(&tip, "%s in %s %s", mt_size_text(s->bytes, p->scene->style.size).s,
                   mt_count_text(s->count).s, s->count == 1 ? "block" : "blocks");
-    mt_label_frames(&tip, p->scene, p->panel->snapshot, s->stack, 8);
+    mt_label_frames(&tip, &p->scene->style, p->panel->snapshot, s->stack, 8);
     struct mt_legend_row row = {.color = color,
                                 .label = &l,
                                 .bytes = s->bytes,
@@ -434,13 +354,14 @@ static double others_row(struct picture *p, struct mt_box box, double y)
 {
     uint64_t in_use = p->sum.allocated + p->sum.pending;
     struct mt_label l = {.main = {0}};
-    mt_buf_printf(&l.main, "[%s %s]", mt_count_text(p->others.stack).s,
-                  p->others.stack == 1 ? "other" : "others");
+    mt_buf_printf(&l.main, "[%s %s]", mt_count_text(p->holders.n_others).s,
+                  p->holders.n_others == 1 ? "other" : "others");
     mt_buf_text(&l.sub, "stacks with less");
     struct mt_legend_row row = {.color = p->scene->theme->older,
                                 .label = &l,
-                                .bytes = p->others.bytes,
-                                .share = in_use ? (double)p->others.bytes / (double)in_use : 0};
+                                .bytes = p->holders.others.bytes,
+                                .share =
+                                    in_use ? (double)p->holders.others.bytes / (double)in_use : 0};
     mt_legend_row(p->scene, box, y, &row);
     mt_label_release(&l);
     return y + MT_LEGEND_ROW_PX;
@@ -457,8 +378,9 @@ static double draw_keys(struct picture *p, struct mt_box box, double y)
         y = key_row(p, box, y, t->older, t->trouble, true, "freed, waiting for another stream",
                     p->sum.pending);
     }
-    if (p->rounding) {
-        y = key_row(p, box, y, t->trouble, 0, false, "lost to rounding, in use", p->rounding);
+    if (p->holders.rounding) {
+        y = key_row(p, box, y, t->trouble, 0, false, "lost to rounding, in use",
+                    p->holders.rounding);
     }
     if (p->gaps) {
         y = key_row(p, box, y, t->gap, t->faint, true, "addresses not mapped", p->gaps);
@@ -469,12 +391,12 @@ static double draw_keys(struct picture *p, struct mt_box box, double y)
 static double draw_legend(struct picture *p, struct mt_box box)
 {
     double y = box.y + MT_LEGEND_HEAD_PX;
-    if (p->n_top > 0) {
+    if (p->holders.n > 0) {
         mt_legend_head(p->scene, box, "In use");
-        for (size_t i = 0; i < p->n_top; i++) {
-            y = stack_row(p, box, y, &p->top[i], p->colors[i]);
+        for (size_t i = 0; i < p->holders.n; i++) {
+            y = stack_row(p, box, y, &p->holders.top[i], p->holders.colors[i]);
         }
-        if (p->others.stack > 0) {
+        if (p->holders.n_others > 0) {
             y = others_row(p, box, y);
         }
         mt_legend_total(p->scene, box, y + 2, "TOTAL in use", p->sum.allocated + p->sum.pending);
@@ -543,7 +465,11 @@ static void draw_panel(struct picture *p, double width, double *bottom)
     sum_up(p);
     p->x = MARGIN + LABEL_W;
     p->w = (right ? legend.x - GAP : width - MARGIN) - p->x;
-    bool fine = find_top(p) && mt_rows_lay_out(&p->rows, p->panel->state, p->w, LINES);
+    const struct mt_rows_style style = {
+        .width = p->w, .lines = LINES, .spacing = 3, .narrow = 8, .gap = 14};
+    bool fine =
+        mt_holders_find(&p->holders, p->panel->snapshot, p->panel->state, p->scene->theme) &&
+        mt_rows_lay_out(&p->rows, p->panel->state, &style);
     p->scene->failed |= !fine;
     draw_headings(p, width);
     if (fine && p->panel->state->n_segments == 0) {
@@ -553,7 +479,6 @@ static void draw_panel(struct picture *p, double width, double *bottom)
         *bottom = top + TOP + 160;
         return;
     }
-    choose_colors(p);
     choose_detail(p);
     p->y = top + TOP;
     for (size_t i = 0; fine && i < p->rows.groups.n; i++) {

@@ -13,6 +13,7 @@
 
 #include "chart.h"
 #include "layers.h"
+#include "trace_words.h"
 
 #define LEFT 92.0
 #define LEGEND_W 384.0
@@ -21,10 +22,6 @@
 #define FOOT 54.0
 #define LEGEND_FOOT 28.0
 #define LEAST_PLOT 140.0 /* height */
-/* A capacity or a request this many times the rest is named, not drawn to scale. */
-#define OFF_SCALE 2.0
-/* What a timeline has at most: 64 stacks, the older and the others. */
-#define MOST_BANDS 66
 
 /* ---- curves ---- */
 
@@ -122,7 +119,8 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
                   mt_size_text(o->asked, f).s);
     mt_buf_printf(&b, "%s alive, %s reserved, %s free on the device", mt_size_text(o->live, f).s,
                   mt_size_text(o->reserved, f).s, mt_size_text(o->device_free, f).s);
-    mt_label_frames(&b, c->scene, c->panel->snapshot, c->panel->replay->events[o->event].stack, 8);
+    mt_label_frames(&b, &c->scene->style, c->panel->snapshot,
+                    c->panel->replay->events[o->event].stack, 8);
     uint32_t tip = mt_scene_keep(c->scene, b.p ? b.p : "");
     mt_buf_release(&b);
     return tip;
@@ -200,23 +198,7 @@ static void band_tip(struct mt_chart *c, const struct mt_timeline_band *b, const
                                   : "segments",
                   mt_size_text(b->max, f).s);
     if (b->stack < MT_BAND_OLDER) {
-        mt_label_frames(tip, c->scene, c->panel->snapshot, b->stack, 8);
-    }
-}
-
-static void band_label(struct mt_chart *c, const struct mt_timeline_band *b, struct mt_label *l)
-{
-    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
-    *l = (struct mt_label){.main = {0}};
-    if (b->stack == MT_BAND_OLDER) {
-        mt_buf_text(&l->main, memory ? "alive before the trace" : "reserved before the trace");
-        mt_buf_text(&l->sub, "recording began later");
-    } else if (b->stack == MT_BAND_OTHERS) {
-        mt_buf_printf(&l->main, "[%s %s]", mt_count_text(b->stacks).s,
-                      b->stacks == 1 ? "other" : "others");
-        mt_buf_text(&l->sub, "stacks with less");
-    } else {
-        mt_label_stack(l, c->scene, c->panel->snapshot, b->stack);
+        mt_label_frames(tip, &c->scene->style, c->panel->snapshot, b->stack, 8);
     }
 }
 
@@ -228,34 +210,13 @@ struct band_look {
 static void band_looks(struct mt_chart *c, struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    uint32_t stacks[MOST_BANDS];
-    uint8_t hues[MOST_BANDS];
-    size_t order[MOST_BANDS], n = 0;
-    for (size_t i = 0; i < t->bands.n; i++) { /* the largest chooses its hue first */
-        if (t->bands.v[i].stack >= MT_BAND_OLDER) {
-            continue;
-        }
-        size_t at = n++;
-        for (; at > 0 && t->bands.v[order[at - 1]].at_peak < t->bands.v[i].at_peak; at--) {
-            order[at] = order[at - 1];
-        }
-        order[at] = i;
-    }
-    for (size_t i = 0; i < n; i++) {
-        stacks[i] = t->bands.v[order[i]].stack;
-    }
-    mt_palette_hues(c->panel->snapshot, stacks, n, hues);
-    for (size_t i = 0; i < n; i++) {
-        looks[order[i]].color = mt_palette_color(c->scene->theme, hues[i], order[i] % 2 != 0);
-    }
+    uint32_t colors[MT_TRACE_BANDS];
+    mt_trace_colors(colors, c->scene->theme, c->panel);
     for (size_t i = 0; i < t->bands.n; i++) {
         const struct mt_timeline_band *b = &t->bands.v[i];
         struct mt_buf tip = {0};
-        if (b->stack >= MT_BAND_OLDER) {
-            looks[i].color =
-                b->stack == MT_BAND_OLDER ? c->scene->theme->older : c->scene->theme->others;
-        }
-        band_label(c, b, &looks[i].label);
+        looks[i].color = colors[i];
+        mt_trace_label(&looks[i].label, &c->scene->style, c->panel, b);
         band_tip(c, b, looks[i].label.main.p ? looks[i].label.main.p : "", &tip);
         looks[i].tip = mt_scene_keep(c->scene, tip.p ? tip.p : "");
         mt_buf_release(&tip);
@@ -310,7 +271,7 @@ static double legend_rest(struct mt_chart *c, double y, const bool *has_row)
 static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    bool has_row[MOST_BANDS];
+    bool has_row[MT_TRACE_BANDS];
     if (t->bands.n == 0 || choose_rows(c, has_row) < 1) {
         return;
     }
@@ -331,110 +292,15 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 
 /* ---- headings ---- */
 
-static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t event)
-{
-    int64_t us = event < p->replay->n ? p->replay->events[event].time_us : MT_NO_TIME;
-    int64_t first = p->replay->n ? p->replay->events[0].time_us : MT_NO_TIME;
-    mt_label_event(b, event);
-    if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
-        mt_buf_printf(b, " (%s)", mt_duration_text(us - first).s);
-    }
-}
-
-static void sub_title(struct mt_buf *b, struct mt_chart *c)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    struct mt_size_format f = c->scene->style.size;
-    if (c->panel->replay->n == 0) {
-        mt_buf_printf(b, "no events were recorded, so this is what was alive at the end: %s",
-                      mt_size_text(t->peak, f).s);
-    } else {
-        mt_buf_printf(b, "peak %s at ", mt_size_text(t->peak, f).s);
-        add_moment(b, c->panel, t->peak_event);
-    }
-    mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
-                  mt_size_text(t->reserved_peak, f).s);
-    if (c->panel->replay->n > 0) {
-        mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
-                      t->last - t->first == 1 ? "event" : "events");
-        if (t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
-            mt_buf_printf(b, " in %s", mt_duration_text(t->last_us - t->first_us).s);
-        }
-    }
-    if (c->panel->capacity > 0 && (double)c->panel->capacity > c->y_max) {
-        mt_buf_printf(b, " \xc2\xb7 capacity %s, above the picture",
-                      mt_size_text(c->panel->capacity, f).s);
-    }
-}
-
-/* The largest free block that the request could have been cut from, if one had been large enough:
- * of its stream and pool. */
-static uint64_t oom_hole(const struct mt_chart *c, const struct mt_timeline_oom *o)
-{
-    enum { SMALL_REQUEST = 1 << 20 }; /* kSmallSize of the allocator */
-    struct mt_error err;
-    struct mt_state st;
-    const struct mt_event *e = &c->panel->replay->events[o->event];
-    if (mt_state_at(c->panel->snapshot, (size_t)c->panel->timeline->device, o->event, &st, &err) !=
-        MT_OK) {
-        c->scene->failed = true;
-        return 0;
-    }
-    struct mt_state_sum sum = {0};
-    enum mt_pool_kind kind = o->asked <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
-    for (size_t i = 0; i < st.n_segments; i++) {
-        const struct mt_segment *g = &st.segments[i];
-        if (g->stream == e->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
-            mt_state_add_segment(&st, i, &sum);
-        }
-    }
-    mt_state_release(&st);
-    return sum.largest_hole;
-}
-
-static void oom_title(struct mt_buf *b, struct mt_chart *c)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    struct mt_size_format f = c->scene->style.size;
-    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-    mt_buf_text(b, "Out of memory at ");
-    add_moment(b, c->panel, o->event);
-    mt_buf_printf(b, ": asked for %s", mt_size_text(o->asked, f).s);
-    if (t->ooms.n > 1) {
-        mt_buf_printf(b, " \xc2\xb7 the last of %s", mt_count_text(t->ooms.n).s);
-    }
-}
-
-/* Why it did not fit. */
-static void oom_reason(struct mt_buf *b, struct mt_chart *c)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    struct mt_size_format f = c->scene->style.size;
-    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-    uint64_t unused = o->reserved > o->live ? o->reserved - o->live : 0;
-    if (unused <= o->reserved / 50) {
-        mt_buf_text(b, "All that was reserved was in use");
-    } else {
-        mt_buf_printf(b, "%s was reserved but not in use, in holes of at most %s",
-                      mt_size_text(unused, f).s, mt_size_text(oom_hole(c, o), f).s);
-    }
-    mt_buf_printf(b, " \xc2\xb7 the device had %s free", mt_size_text(o->device_free, f).s);
-    if (o->device_free >= o->asked) {
-        mt_buf_text(b, ", so it was a limit of the process");
-    }
-}
-
 static void draw_headings(struct mt_chart *c)
 {
     struct mt_scene *s = c->scene;
     double room = c->area.w - 2 * MARGIN, x = c->area.x + MARGIN, y = c->area.y;
-    bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
+    struct mt_size_format f = s->style.size;
     struct mt_buf b = {0};
-    mt_buf_text(&b, memory ? "Memory over time" : "Reserved memory over time");
     struct mt_mark *m =
-        mt_scene_text_fit(s, x, y + 34, 19, s->theme->text, room, true, b.p ? b.p : "");
+        mt_scene_text_fit(s, x, y + 34, 19, s->theme->text, room, true, mt_trace_title(c->panel));
     double used = m->w + 14;
-    mt_buf_reset(&b);
     mt_buf_str(&b, mt_str_basename(mt_str_from(c->panel->file)));
     mt_buf_printf(&b, " \xc2\xb7 device %d", (int)c->panel->timeline->device);
     if (room > used + 80) {
@@ -442,14 +308,19 @@ static void draw_headings(struct mt_chart *c)
                           b.p ? b.p : "");
     }
     mt_buf_reset(&b);
-    sub_title(&b, c);
+    mt_trace_say_peak(&b, c->panel, f);
+    if (c->panel->capacity > 0 && (double)c->panel->capacity > c->y_max) {
+        mt_buf_printf(&b, " \xc2\xb7 capacity %s, above the picture",
+                      mt_size_text(c->panel->capacity, f).s);
+    }
     mt_scene_text_fit(s, x, y + 56, 12.5, s->theme->muted, room, false, b.p ? b.p : "");
     if (c->panel->timeline->ooms.n) {
         mt_buf_reset(&b);
-        oom_title(&b, c);
+        mt_trace_say_oom(&b, c->panel, f);
         mt_scene_text_fit(s, x, y + 75, 12.5, s->theme->trouble, room, true, b.p ? b.p : "");
         mt_buf_reset(&b);
-        oom_reason(&b, c);
+        mt_trace_say_why(&b, c->panel, f);
+        s->failed |= b.failed;
         mt_scene_text_fit(s, x, y + 93, 12.5, s->theme->trouble, room, false, b.p ? b.p : "");
     }
     mt_buf_release(&b);
@@ -469,7 +340,7 @@ static void draw_empty(struct mt_chart *c)
 static void draw_curves(struct mt_chart *c, const struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    uint32_t stacks[MOST_BANDS], colors[MOST_BANDS];
+    uint32_t stacks[MT_TRACE_BANDS], colors[MT_TRACE_BANDS];
     if (c->panel->per_alloc == 0) {
         for (size_t i = t->bands.n; i > 0; i--) {
             draw_band(c, i - 1, looks[i - 1].color, looks[i - 1].tip);
@@ -486,7 +357,7 @@ static void draw_curves(struct mt_chart *c, const struct band_look *looks)
 static void draw_panel(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    struct band_look looks[MOST_BANDS] = {{.color = 0}};
+    struct band_look looks[MT_TRACE_BANDS] = {{.color = 0}};
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
     draw_headings(c);
     bool empty = t->peak == 0 && t->reserved_peak == 0;
@@ -573,28 +444,6 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     c->legend = (struct mt_box){c->area.x + MARGIN, bottom + FOOT, l->panel_w - 2 * MARGIN, legend};
 }
 
-/* The largest number that is drawn to scale, over all panels. */
-static double common_scale(const struct mt_trace_panel *panels, size_t n)
-{
-    double most = 0, more = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_timeline *t = panels[i].timeline;
-        uint64_t level = t->peak > t->reserved_peak ? t->peak : t->reserved_peak;
-        most = (double)level > most ? (double)level : most;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct mt_timeline *t = panels[i].timeline;
-        double capacity = (double)panels[i].capacity;
-        more = capacity <= most * OFF_SCALE && capacity > more ? capacity : more;
-        for (size_t k = 0; k < t->ooms.n; k++) {
-            double wish = (double)t->ooms.v[k].live + (double)t->ooms.v[k].asked;
-            more = wish <= most * OFF_SCALE && wish > more ? wish : more;
-        }
-    }
-    most = more > most ? more : most;
-    return most > 0 ? most * 1.09 : 1 << 20;
-}
-
 static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
 {
     mt_buf_printf(&s->title, "%s of ",
@@ -616,7 +465,7 @@ enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *pa
         scene_title(s, &panels[0]);
     }
     mt_scene_rect(s, 0, 0, s->width, s->height, s->theme->background);
-    double y_max = common_scale(panels, n);
+    double y_max = mt_trace_scale(panels, n);
     for (size_t i = 0; i < n; i++) {
         struct mt_chart c = {.scene = s, .panel = &panels[i], .y_max = y_max};
         place_panel(&c, &l);

@@ -156,7 +156,8 @@ START_TEST(rows_hold_everything)
     }
     made_finish(&m);
     ck_assert_int_eq(mt_state_at(&m.s, 0, SIZE_MAX, &st, &err), MT_OK);
-    ck_assert(mt_rows_lay_out(&rows, &st, 640, 20));
+    const struct mt_rows_style style = {640, 20, 3, 8, 14};
+    ck_assert(mt_rows_lay_out(&rows, &st, &style));
     ck_assert_uint_eq(rows.groups.n, 2);
     uint64_t bytes = 0;
     for (size_t i = 0; i < rows.pieces.n; i++) {

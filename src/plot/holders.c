@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums per stack in an array by stack id, then the largest by insertion. */
+#include "holders.h"
+
+#include <string.h>
+
+#include <memtool/mem.h>
+
+static void insert(struct mt_holders *h, struct mt_holder row)
+{
+    size_t at = h->n;
+    while (at > 0 && h->top[at - 1].bytes < row.bytes) {
+        at--;
+    }
+    if (at >= MT_HOLDERS) {
+        return;
+    }
+    size_t kept = h->n < MT_HOLDERS ? h->n : MT_HOLDERS - 1;
+    memmove(h->top + at + 1, h->top + at, (kept - at) * sizeof *h->top);
+    h->top[at] = row;
+    h->n = kept + 1;
+}
+
+static void choose_colors(struct mt_holders *h, const struct mt_snapshot *s,
+                          const struct mt_theme *theme)
+{
+    uint32_t stacks[MT_HOLDERS] = {0};
+    uint8_t hues[MT_HOLDERS] = {0};
+    for (size_t i = 0; i < h->n; i++) {
+        stacks[i] = h->top[i].stack;
+    }
+    mt_palette_hues(s, stacks, h->n, hues);
+    for (size_t i = 0; i < h->n; i++) {
+        h->colors[i] = mt_palette_color(theme, hues[i], i % 2 != 0);
+    }
+}
+
+/* Picks the largest of n sums; the rest are others. */
+static void pick(struct mt_holders *h, struct mt_holder *sums, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        sums[i].stack = (uint32_t)i;
+        if (sums[i].bytes) {
+            h->n_others++;
+            h->others.bytes += sums[i].bytes;
+            h->others.count += sums[i].count;
+            insert(h, sums[i]);
+        }
+    }
+    for (size_t i = 0; i < h->n; i++) {
+        h->n_others--;
+        h->others.bytes -= h->top[i].bytes;
+        h->others.count -= h->top[i].count;
+    }
+}
+
+bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const struct mt_state *st,
+                     const struct mt_theme *theme)
+{
+    size_t n = s->n_stacks ? s->n_stacks : 1;
+    struct mt_holder *sums = mt_mem_zalloc(n, sizeof *sums);
+    *h = (struct mt_holders){.n = 0};
+    if (!sums) {
+        return false;
+    }
+    for (size_t i = 0; i < st->n_blocks; i++) {
+        const struct mt_block *b = &st->blocks[i];
+        if (b->state != MT_BLOCK_INACTIVE && b->stack < n) {
+            sums[b->stack].bytes += b->size;
+            sums[b->stack].count++;
+            h->rounding += b->requested < b->size ? b->size - b->requested : 0;
+        }
+    }
+    pick(h, sums, n);
+    choose_colors(h, s, theme);
+    mt_mem_free(sums);
+    return true;
+}
+
+size_t mt_holders_index(const struct mt_holders *h, uint32_t stack)
+{
+    size_t i = 0;
+    while (i < h->n && h->top[i].stack != stack) {
+        i++;
+    }
+    return i;
+}
+
+uint32_t mt_holders_color(const struct mt_holders *h, const struct mt_theme *theme, uint32_t stack)
+{
+    size_t i = mt_holders_index(h, stack);
+    return i < h->n ? h->colors[i] : theme->older;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocator's state in characters: lines of segments as in the picture, each cell shows what
+ * most of its bytes are.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "holders.h"
+#include "label.h"
+#include "rows.h"
+#include "scene.h"
+#include "term_draw.h"
+
+#define LEFT 2
+
+struct term {
+    const struct mt_segment_panel *panel;
+    const struct mt_plot_style *style;
+    const struct mt_term_style *term;
+    struct mt_rows rows;
+    struct mt_holders holders;
+    struct mt_state_sum sum;
+    uint64_t *bytes; /* of one line: a row of `kinds` sums a cell */
+    size_t kinds;    /* holders, others, pending, free */
+    int columns;
+};
+
+enum { OTHERS, PENDING, FREE, BESIDES }; /* behind the holders */
+
+static size_t kind_of(const struct term *t, const struct mt_block *b)
+{
+    if (b->state == MT_BLOCK_INACTIVE) {
+        return t->holders.n + FREE;
+    }
+    if (b->state == MT_BLOCK_PENDING) {
+        return t->holders.n + PENDING;
+    }
+    return mt_holders_index(&t->holders, b->stack); /* others: holders.n + OTHERS */
+}
+
+/* Spreads [from, to) cells of bytes of a kind over the cells. */
+static void spread(struct term *t, double from, double to, double per_cell, size_t kind)
+{
+    for (int x = (int)from; x < t->columns && x < to; x++) {
+        double lo = from > x ? from : x, hi = to < x + 1 ? to : x + 1;
+        if (hi > lo) {
+            t->bytes[(size_t)x * t->kinds + kind] += (uint64_t)((hi - lo) * per_cell) + 1;
+        }
+    }
+}
+
+static void spread_piece(struct term *t, const struct mt_row_piece *piece)
+{
+    const struct mt_state *st = t->panel->state;
+    const struct mt_segment *g = &st->segments[piece->segment];
+    double per_cell = piece->w > 0 ? (double)piece->bytes / piece->w : 1;
+    uint64_t lo = g->addr + piece->first, hi = lo + piece->bytes;
+    for (size_t i = g->first_block; i < (size_t)g->first_block + g->n_blocks; i++) {
+        const struct mt_block *b = &st->blocks[i];
+        uint64_t from = b->addr > lo ? b->addr : lo;
+        uint64_t to = b->addr + b->size < hi ? b->addr + b->size : hi;
+        if (from < to) {
+            spread(t, piece->x + (double)(from - lo) / per_cell,
+                   piece->x + (double)(to - lo) / per_cell, per_cell, kind_of(t, b));
+        }
+    }
+}
+
+static void draw_cell(struct term *t, struct mt_canvas *c, int x, int y)
+{
+    const struct mt_theme *theme = mt_theme_get(t->style->theme);
+    const uint64_t *v = t->bytes + (size_t)x * t->kinds;
+    size_t best = 0, n = t->holders.n;
+    for (size_t k = 1; k < t->kinds; k++) {
+        best = v[k] > v[best] ? k : best;
+    }
+    if (v[best] == 0) {
+        return; /* between segments */
+    }
+    if (best == n + FREE) {
+        mt_canvas_put(c, LEFT + x, y, mt_term_sign(t->term, MT_SIGN_HOLE), 0);
+    } else if (best == n + PENDING) {
+        mt_canvas_put(c, LEFT + x, y, mt_term_sign(t->term, MT_SIGN_WAIT), theme->trouble);
+    } else {
+        mt_canvas_put(c, LEFT + x, y, mt_term_fill(t->term, best),
+                      best < n ? t->holders.colors[best] : theme->older);
+    }
+}
+
+static bool draw_group(struct term *t, const struct mt_row_group *g, struct mt_buf *out)
+{
+    struct mt_canvas c;
+    if (!mt_canvas_init(&c, t->columns + LEFT, (int)g->lines, t->term)) {
+        return false;
+    }
+    size_t piece = g->first_piece, end = g->first_piece + g->n_pieces;
+    for (size_t line = 0; line < g->lines; line++) {
+        memset(t->bytes, 0, (size_t)t->columns * t->kinds * sizeof *t->bytes);
+        for (; piece < end && t->rows.pieces.v[piece].line == line; piece++) {
+            spread_piece(t, &t->rows.pieces.v[piece]);
+        }
+        for (int x = 0; x < t->columns; x++) {
+            draw_cell(t, &c, x, (int)line);
+        }
+    }
+    mt_canvas_write(&c, out);
+    mt_canvas_release(&c);
+    return true;
+}
+
+static void put_group_title(const struct term *t, const struct mt_row_group *g, struct mt_buf *out)
+{
+    struct mt_size_format f = t->term->size;
+    const char *kind = g->kind == MT_POOL_SMALL ? "small" : "large";
+    if (g->pool.a || g->pool.b) {
+        mt_buf_printf(out, "private pool %lld,%lld (%s), %s, ", (long long)g->pool.a,
+                      (long long)g->pool.b, g->pool.a ? "CUDA graph" : "MemPool", kind);
+    } else {
+        mt_buf_printf(out, "%s pool, ", kind);
+    }
+    mt_buf_printf(out, "stream %u: %s, %s free", (unsigned)g->stream,
+                  mt_size_text(g->sum.reserved, f).s, mt_size_text(g->sum.free, f).s);
+    if (g->sum.free) {
+        mt_buf_printf(out, ", largest hole %s", mt_size_text(g->sum.largest_hole, f).s);
+    }
+    if (g->zoom > 1) {
+        mt_buf_printf(out, " (drawn %u times larger)", g->zoom);
+    }
+    mt_buf_char(out, '\n');
+}
+
+static void put_headings(const struct term *t, struct mt_buf *out)
+{
+    struct mt_size_format f = t->term->size;
+    uint64_t in_use = t->sum.allocated + t->sum.pending;
+    struct mt_buf b = {0};
+    mt_buf_text(&b, "Allocator state: ");
+    mt_buf_str(&b, mt_str_basename(mt_str_from(t->panel->file)));
+    mt_buf_printf(&b, ", device %zu, %s", t->panel->state->device, t->panel->moment);
+    mt_term_text(t->term, out, b.p ? b.p : "", t->term->width);
+    mt_buf_printf(out, "\nreserved %s", mt_size_text(t->sum.reserved, f).s);
+    if (t->sum.reserved) {
+        mt_buf_printf(out, ", in use %s (%.0f %%), free %s", mt_size_text(in_use, f).s,
+                      100 * (double)in_use / (double)t->sum.reserved,
+                      mt_size_text(t->sum.free, f).s);
+    }
+    if (t->sum.free) {
+        mt_buf_printf(out, " in holes of at most %s", mt_size_text(t->sum.largest_hole, f).s);
+    }
+    mt_buf_text(out, "\n\n");
+    out->failed |= b.failed;
+    mt_buf_release(&b);
+}
+
+static void put_key(const struct term *t, struct mt_buf *out, enum mt_term_sign sign,
+                    uint64_t bytes, const char *what)
+{
+    if (bytes) {
+        mt_buf_printf(out, "  %s %11s           %s\n", mt_term_sign(t->term, sign),
+                      mt_size_text(bytes, t->term->size).s, what);
+    }
+}
+
+static void put_legend(const struct term *t, struct mt_buf *out)
+{
+    const struct mt_holders *h = &t->holders;
+    double in_use = (double)(t->sum.allocated + t->sum.pending);
+    in_use = in_use > 0 ? in_use : 1;
+    mt_buf_text(out, "In use\n");
+    for (size_t i = 0; i < h->n; i++) {
+        struct mt_label l;
+        mt_label_stack(&l, t->style, t->panel->snapshot, h->top[i].stack);
+        mt_term_legend(t->term, out, mt_term_fill(t->term, i), h->colors[i], h->top[i].bytes,
+                       (double)h->top[i].bytes / in_use, l.main.p ? l.main.p : "",
+                       l.sub.p ? l.sub.p : "");
+        mt_label_release(&l);
+    }
+    if (h->n_others) {
+        char name[96];
+        (void)snprintf(name, sizeof name, "[%s %s]", mt_count_text(h->n_others).s,
+                       h->n_others == 1 ? "other" : "others");
+        mt_term_legend(t->term, out, mt_term_fill(t->term, h->n),
+                       mt_theme_get(t->style->theme)->older, h->others.bytes,
+                       (double)h->others.bytes / in_use, name, "");
+    }
+    mt_term_legend(t->term, out, "", 0, t->sum.allocated + t->sum.pending, 1, "TOTAL in use", "");
+    put_key(t, out, MT_SIGN_HOLE, t->sum.free, "free, kept by the allocator");
+    put_key(t, out, MT_SIGN_WAIT, t->sum.pending,
+            "freed, waiting for another stream (counted above too)");
+}
+
+static bool draw(struct term *t, struct mt_buf *out)
+{
+    const struct mt_rows_style style = {
+        .width = t->columns, .lines = (size_t)t->term->height, .spacing = 1, .narrow = 0, .gap = 2};
+    if (!mt_holders_find(&t->holders, t->panel->snapshot, t->panel->state,
+                         mt_theme_get(t->style->theme)) ||
+        !mt_rows_lay_out(&t->rows, t->panel->state, &style)) {
+        return false;
+    }
+    t->kinds = t->holders.n + BESIDES;
+    t->bytes = mt_mem_zalloc((size_t)t->columns * t->kinds, sizeof *t->bytes);
+    if (!t->bytes) {
+        return false;
+    }
+    for (size_t i = 0; i < t->rows.groups.n; i++) {
+        put_group_title(t, &t->rows.groups.v[i], out);
+        if (!draw_group(t, &t->rows.groups.v[i], out)) {
+            return false;
+        }
+        mt_buf_char(out, '\n');
+    }
+    put_legend(t, out);
+    return true;
+}
+
+enum mt_status mt_term_segments(const struct mt_segment_panel *panel,
+                                const struct mt_plot_style *style, const struct mt_term_style *term,
+                                struct mt_buf *out, struct mt_error *err)
+{
+    struct term t = {.panel = panel, .style = style, .term = term};
+    t.columns = term->width - LEFT;
+    for (size_t i = 0; i < panel->state->n_segments; i++) {
+        mt_state_add_segment(panel->state, i, &t.sum);
+    }
+    put_headings(&t, out);
+    bool fine = true;
+    if (panel->state->n_segments == 0) {
+        mt_buf_text(out, "nothing was reserved\n");
+    } else {
+        fine = draw(&t, out);
+    }
+    mt_rows_release(&t.rows);
+    mt_mem_free(t.bytes);
+    return fine && !out->failed ? MT_OK : mt_fail_nomem(err);
+}

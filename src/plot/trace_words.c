@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The words, colours and scale of a timeline, for pictures and terminals alike. */
+#include "trace_words.h"
+
+/* A capacity or a request this many times the rest is named, not drawn to scale. */
+#define OFF_SCALE 2.0
+
+const char *mt_trace_title(const struct mt_trace_panel *p)
+{
+    return p->options->subject == MT_TIMELINE_MEMORY ? "Memory over time"
+                                                     : "Reserved memory over time";
+}
+
+static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t event)
+{
+    int64_t us = event < p->replay->n ? p->replay->events[event].time_us : MT_NO_TIME;
+    int64_t first = p->replay->n ? p->replay->events[0].time_us : MT_NO_TIME;
+    mt_label_event(b, event);
+    if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
+        mt_buf_printf(b, " (%s)", mt_duration_text(us - first).s);
+    }
+}
+
+void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_timeline *t = p->timeline;
+    if (p->replay->n == 0) {
+        mt_buf_printf(b, "no events were recorded, so this is what was alive at the end: %s",
+                      mt_size_text(t->peak, f).s);
+    } else {
+        mt_buf_printf(b, "peak %s at ", mt_size_text(t->peak, f).s);
+        add_moment(b, p, t->peak_event);
+    }
+    mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
+                  mt_size_text(t->reserved_peak, f).s);
+    if (p->replay->n > 0) {
+        mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
+                      t->last - t->first == 1 ? "event" : "events");
+        if (t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
+            mt_buf_printf(b, " in %s", mt_duration_text(t->last_us - t->first_us).s);
+        }
+    }
+}
+
+/* The largest free block that the request could have been cut from, if one had been large enough:
+ * of its stream and pool. False when out of memory. */
+static bool oom_hole(const struct mt_trace_panel *p, const struct mt_timeline_oom *o,
+                     uint64_t *hole)
+{
+    enum { SMALL_REQUEST = 1 << 20 }; /* kSmallSize of the allocator */
+    struct mt_error err;
+    struct mt_state st;
+    const struct mt_event *e = &p->replay->events[o->event];
+    if (mt_state_at(p->snapshot, (size_t)p->timeline->device, o->event, &st, &err) != MT_OK) {
+        return false;
+    }
+    struct mt_state_sum sum = {0};
+    enum mt_pool_kind kind = o->asked <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
+    for (size_t i = 0; i < st.n_segments; i++) {
+        const struct mt_segment *g = &st.segments[i];
+        if (g->stream == e->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
+            mt_state_add_segment(&st, i, &sum);
+        }
+    }
+    mt_state_release(&st);
+    *hole = sum.largest_hole;
+    return true;
+}
+
+void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_timeline *t = p->timeline;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    mt_buf_text(b, "Out of memory at ");
+    add_moment(b, p, o->event);
+    mt_buf_printf(b, ": asked for %s", mt_size_text(o->asked, f).s);
+    if (t->ooms.n > 1) {
+        mt_buf_printf(b, " \xc2\xb7 the last of %s", mt_count_text(t->ooms.n).s);
+    }
+}
+
+/* Why it did not fit. */
+void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_timeline *t = p->timeline;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    uint64_t hole, unused = o->reserved > o->live ? o->reserved - o->live : 0;
+    if (unused <= o->reserved / 50) {
+        mt_buf_text(b, "All that was reserved was in use");
+    } else {
+        mt_buf_printf(b, "%s was reserved but not in use", mt_size_text(unused, f).s);
+        if (oom_hole(p, o, &hole)) {
+            mt_buf_printf(b, ", in holes of at most %s", mt_size_text(hole, f).s);
+        } else {
+            b->failed = true;
+        }
+    }
+    mt_buf_printf(b, " \xc2\xb7 the device had %s free", mt_size_text(o->device_free, f).s);
+    if (o->device_free >= o->asked) {
+        mt_buf_text(b, ", so it was a limit of the process");
+    }
+}
+
+void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
+                    const struct mt_trace_panel *p, const struct mt_timeline_band *band)
+{
+    bool memory = p->options->subject == MT_TIMELINE_MEMORY;
+    *l = (struct mt_label){.main = {0}};
+    if (band->stack == MT_BAND_OLDER) {
+        mt_buf_text(&l->main, memory ? "alive before the trace" : "reserved before the trace");
+        mt_buf_text(&l->sub, "recording began later");
+    } else if (band->stack == MT_BAND_OTHERS) {
+        mt_buf_printf(&l->main, "[%s %s]", mt_count_text(band->stacks).s,
+                      band->stacks == 1 ? "other" : "others");
+        mt_buf_text(&l->sub, "stacks with less");
+    } else {
+        mt_label_stack(l, style, p->snapshot, band->stack);
+    }
+}
+
+/* Indexes of the bands that are stacks, the largest first. */
+static size_t by_size(const struct mt_timeline *t, size_t *order)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->bands.n; i++) {
+        if (t->bands.v[i].stack >= MT_BAND_OLDER) {
+            continue;
+        }
+        size_t at = n++;
+        for (; at > 0 && t->bands.v[order[at - 1]].at_peak < t->bands.v[i].at_peak; at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    return n;
+}
+
+void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme, const struct mt_trace_panel *p)
+{
+    const struct mt_timeline *t = p->timeline;
+    uint32_t stacks[MT_TRACE_BANDS] = {0};
+    uint8_t hues[MT_TRACE_BANDS] = {0};
+    size_t order[MT_TRACE_BANDS], n = by_size(t, order); /* the largest chooses its hue first */
+    for (size_t i = 0; i < n; i++) {
+        stacks[i] = t->bands.v[order[i]].stack;
+    }
+    mt_palette_hues(p->snapshot, stacks, n, hues);
+    for (size_t i = 0; i < t->bands.n; i++) {
+        colors[i] = t->bands.v[i].stack == MT_BAND_OLDER ? theme->older : theme->others;
+    }
+    for (size_t i = 0; i < n; i++) {
+        colors[order[i]] = mt_palette_color(theme, hues[i], order[i] % 2 != 0);
+    }
+}
+
+/* The largest number that is drawn to scale, over all panels. */
+double mt_trace_scale(const struct mt_trace_panel *panels, size_t n)
+{
+    double most = 0, more = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_timeline *t = panels[i].timeline;
+        uint64_t level = t->peak > t->reserved_peak ? t->peak : t->reserved_peak;
+        most = (double)level > most ? (double)level : most;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_timeline *t = panels[i].timeline;
+        double capacity = (double)panels[i].capacity;
+        more = capacity <= most * OFF_SCALE && capacity > more ? capacity : more;
+        for (size_t k = 0; k < t->ooms.n; k++) {
+            double wish = (double)t->ooms.v[k].live + (double)t->ooms.v[k].asked;
+            more = wish <= most * OFF_SCALE && wish > more ? wish : more;
+        }
+    }
+    most = more > most ? more : most;
+    return most > 0 ? most * 1.09 : 1 << 20;
+}

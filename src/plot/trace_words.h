@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What a timeline says in words, the same in every kind of picture. Input text in it is not made
+ * safe here. */
+#ifndef MEMTOOL_PLOT_TRACE_WORDS_H
+#define MEMTOOL_PLOT_TRACE_WORDS_H
+
+#include "label.h"
+
+/* "Memory over time", "Reserved memory over time". */
+const char *mt_trace_title(const struct mt_trace_panel *p);
+
+/* "peak 1.93 GiB at event 22,797 (4.85 s) · reserved up to 1.97 GiB · 22,825 events in 4.90 s", or
+ * why there is no peak to speak of. */
+void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
+
+/* The last out-of-memory event, and why the request did not fit; there must be one. */
+void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
+void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
+
+/* A band's name in the legend. */
+void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
+                    const struct mt_trace_panel *p, const struct mt_timeline_band *band);
+
+/* Where the palette shows each band: hues by importance, neighbours alternate in lightness.
+ * `colors` has room for all bands. */
+void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme,
+                     const struct mt_trace_panel *p);
+
+/* The largest number of bytes that panels draw to scale: peaks, reserved memory, and capacities and
+ * requests that are not out of all proportion. */
+double mt_trace_scale(const struct mt_trace_panel *panels, size_t n);
+
+/* What a timeline has at most: 64 stacks, the older and the others. */
+#define MT_TRACE_BANDS 66
+
+#endif
