@@ -4,6 +4,7 @@
 
 #include <memtool/plot.h>
 #include <memtool/query.h>
+#include <memtool/report_plots.h>
 
 #include "picture.h"
 #include "plot_verbs.h"
@@ -169,6 +170,28 @@ static enum mt_status add_devices(struct plot *p, struct mt_error *err)
     return status;
 }
 
+static int print_json(struct plot *p)
+{
+    struct mt_error err;
+    struct mt_report r;
+    struct mt_cli_output o;
+    MT_VEC(struct mt_state_result) list = {0};
+    int code = mt_picture_json_begin(p->cli, &p->set->common, p->file, &r, &o);
+    if (code) {
+        return code;
+    }
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < p->panels.n; i++) {
+        struct mt_state_result t = {&p->snapshot, p->panels.v[i].state, p->panels.v[i].moment};
+        status = mt_vec_push(&list, t) ? MT_OK : mt_fail_nomem(&err);
+    }
+    if (status == MT_OK) {
+        status = mt_report_states(&r, list.v, list.n, &err);
+    }
+    mt_vec_release(&list);
+    return mt_cli_report_end(p->cli, &o, status == MT_OK ? 0 : mt_cli_fail(p->cli, p->file, &err));
+}
+
 /* The panels one below the other, with characters. */
 static int draw_characters(struct plot *p)
 {
@@ -193,6 +216,17 @@ static int draw(struct plot *p, const struct mt_picture_target *target)
     enum mt_status status =
         scene ? mt_plot_segments(scene, p->panels.v, p->panels.n, &err) : mt_fail_nomem(&err);
     return mt_picture_write(p->cli, common, &p->set->picture, target, scene, status, &err);
+}
+
+static int answer(struct plot *p, const struct mt_picture_target *target)
+{
+    int code = p->set->common.json ? print_json(p) : 0;
+    if (code == 0 && target->term) {
+        code = draw_characters(p);
+    } else if (code == 0 && target->format) {
+        code = draw(p, target);
+    }
+    return code;
 }
 
 static void plot_release(struct plot *p)
@@ -228,7 +262,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (add_devices(&p, &err) != MT_OK) {
         code = mt_cli_fail(cli, p.file, &err);
     } else {
-        code = target.term ? draw_characters(&p) : draw(&p, &target);
+        code = answer(&p, &target);
     }
     plot_release(&p);
     return code ? code : loaded;

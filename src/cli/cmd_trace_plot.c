@@ -4,6 +4,7 @@
 
 #include <memtool/plot.h>
 #include <memtool/query.h>
+#include <memtool/report_plots.h>
 
 #include "picture.h"
 #include "plot_verbs.h"
@@ -275,6 +276,39 @@ static bool make_panels(struct plot *p)
     return true;
 }
 
+/* One object a file. */
+static enum mt_status print_file(struct plot *p, struct mt_report *r, size_t file,
+                                 struct mt_error *err)
+{
+    MT_VEC(struct mt_timeline_result) list = {0};
+    bool kept = true;
+    for (size_t i = 0; i < p->subjects.n; i++) {
+        const struct subject *u = &p->subjects.v[i];
+        struct mt_timeline_result t = {&p->snapshots[file], &u->timeline, u->options.subject};
+        kept = kept && (u->file != file || mt_vec_push(&list, t));
+    }
+    r->file = p->files[file];
+    enum mt_status status =
+        kept ? mt_report_timelines(r, list.v, list.n, p->n_files > 1, err) : mt_fail_nomem(err);
+    mt_vec_release(&list);
+    return status;
+}
+
+static int print_json(struct plot *p)
+{
+    struct mt_error err;
+    struct mt_report r;
+    struct mt_cli_output o;
+    int code = mt_picture_json_begin(p->cli, &p->set->common, p->files[0], &r, &o);
+    if (code) {
+        return code;
+    }
+    for (size_t i = 0; code == 0 && i < p->n_files; i++) {
+        code = print_file(p, &r, i, &err) == MT_OK ? 0 : mt_cli_fail(p->cli, p->files[i], &err);
+    }
+    return mt_cli_report_end(p->cli, &o, code);
+}
+
 /* The panels one below the other, with characters. */
 static int draw_characters(struct plot *p)
 {
@@ -356,8 +390,13 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         return mt_cli_fail(cli, NULL, &err);
     }
     code = load_files(&p, target.term);
-    if (code == 0) {
-        code = target.term ? draw_characters(&p) : draw_picture(&p, &target);
+    if (code == 0 && p.set->common.json) {
+        code = print_json(&p);
+    }
+    if (code == 0 && target.term) {
+        code = draw_characters(&p);
+    } else if (code == 0 && target.format) {
+        code = draw_picture(&p, &target);
     }
     plot_release(&p);
     return code ? code : p.salvaged ? 4 : 0;

@@ -80,12 +80,29 @@ static int unknown_format(struct mt_cli *cli, const char *what, const char *give
     return code;
 }
 
+static bool is_json(const char *path)
+{
+    return mt_str_ends(mt_str_from(path), MT_STR(".json"));
+}
+
+int mt_picture_json_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                          struct mt_report *r, struct mt_cli_output *o)
+{
+    struct mt_common where = *common;
+    where.output = common->output && is_json(common->output) ? common->output : NULL;
+    return mt_cli_report_begin(cli, &where, file, r, o);
+}
+
 int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
                       const struct mt_picture *p, struct mt_picture_target *out)
 {
     const char *path = common->output;
     bool to_stdout = !path || strcmp(path, "-") == 0;
     *out = (struct mt_picture_target){.term = p->term};
+    if (common->json && (to_stdout || is_json(path))) {
+        out->term = false;
+        return 0;
+    }
     if (p->format) {
         out->format = mt_plot_format_named(p->format);
         return out->format ? 0 : unknown_format(cli, "--format", p->format, false);

@@ -18,15 +18,20 @@ extern const struct mt_option MT_PICTURE_OPTIONS[];
 enum { MT_PICTURE_OPTIONS_N = 7 };
 void mt_picture_defaults(struct mt_picture *p);
 
-/* Where the picture goes: characters on a terminal, or a format. */
+/* Where the picture goes: characters on a terminal, or a format. With --json its numbers go to
+ * standard output (or to -o FILE.json), and the picture is drawn too where -o names one. */
 struct mt_picture_target {
     bool term;
-    const struct mt_plot_format *format; /* unless term */
+    const struct mt_plot_format *format; /* NULL with term, and with JSON alone */
 };
 
 /* From -o, --format and --term. 0, or the exit code after saying what is wrong. */
 int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
                       const struct mt_picture *p, struct mt_picture_target *out);
+
+/* Opens where the JSON goes, and makes *r print there; mt_cli_report_end ends it. */
+int mt_picture_json_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                          struct mt_report *r, struct mt_cli_output *o);
 
 struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,
                                       const struct mt_picture *p);

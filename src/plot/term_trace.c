@@ -157,14 +157,37 @@ static void draw_ooms(struct term *t)
     }
 }
 
-static void put_line(struct term *t, struct mt_buf *out, const struct mt_buf *text, uint32_t ink)
+static void put_piece(struct term *t, struct mt_buf *out, const char *text, uint32_t ink)
 {
     mt_term_ink(t->term, ink, out);
-    mt_term_text(t->term, out, text->p ? text->p : "", t->term->width);
+    mt_term_text(t->term, out, text, t->term->width);
     if (ink) {
         mt_term_ink_end(t->term, out);
     }
     mt_buf_char(out, '\n');
+}
+
+/* In lines of the terminal's width, broken at blanks. */
+static void put_line(struct term *t, struct mt_buf *out, const struct mt_buf *text, uint32_t ink)
+{
+    const char *p = text->p ? text->p : "";
+    size_t n = text->n, width = (size_t)t->term->width;
+    while (n > width) {
+        size_t cut = width;
+        while (cut > width / 2 && p[cut] != ' ') {
+            cut--;
+        }
+        if (p[cut] != ' ') {
+            break;
+        }
+        struct mt_buf line = {0};
+        mt_buf_add(&line, p, cut);
+        put_piece(t, out, line.p ? line.p : "", ink);
+        mt_buf_release(&line);
+        p += cut + 1;
+        n -= cut + 1;
+    }
+    put_piece(t, out, p, ink);
     out->failed |= text->failed;
 }
 
