@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The glossary on paper: finding a topic by any of its names, printing one, printing the list. */
+#include <memtool/explain.h>
+
+#include <string.h>
+
+#include "glossary.h"
+
+const struct mt_topic_group MT_TOPIC_GROUPS[] = {
+    {"Amounts of memory", mt_glossary_memory, GLOSSARY_MEMORY_N},
+    {"The allocator", mt_glossary_allocator, GLOSSARY_ALLOCATOR_N},
+    {"When memory runs out", mt_glossary_trouble, GLOSSARY_TROUBLE_N},
+    {"Snapshots and reports", mt_glossary_files, GLOSSARY_FILES_N},
+    {"Often said, and wrong", mt_glossary_said, GLOSSARY_SAID_N},
+};
+const size_t MT_TOPIC_GROUPS_N = MT_COUNT(MT_TOPIC_GROUPS);
+
+static char fold(char c)
+{
+    return c == '_' || c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    while (*a && fold(*a) == fold(*b)) {
+        a++;
+        b++;
+    }
+    return fold(*a) == fold(*b);
+}
+
+static bool is_named(const struct mt_topic *t, const char *word)
+{
+    bool named = same_word(t->name, word);
+    for (size_t i = 0; !named && t->also[i]; i++) {
+        named = same_word(t->also[i], word);
+    }
+    return named;
+}
+
+const struct mt_topic *mt_topic_find(const char *word)
+{
+    for (size_t g = 0; g < MT_TOPIC_GROUPS_N; g++) {
+        for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n; i++) {
+            if (is_named(&MT_TOPIC_GROUPS[g].topics[i], word)) {
+                return &MT_TOPIC_GROUPS[g].topics[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- one topic ---- */
+
+static bool add_list(cJSON *o, const char *key, const char *const *words)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, key);
+    for (size_t i = 0; list && words[i]; i++) {
+        cJSON *word = mt_json_str_item(mt_str_from(words[i]));
+        if (!word || !cJSON_AddItemToArray(list, word)) {
+            cJSON_Delete(word);
+            return false;
+        }
+    }
+    return list != NULL;
+}
+
+static bool add_text(cJSON *o, const struct mt_topic *t)
+{
+    struct mt_buf b = {0};
+    for (size_t i = 0; t->text[i]; i++) {
+        mt_buf_text(&b, t->text[i]);
+        mt_buf_char(&b, '\n');
+    }
+    bool ok = !b.failed && mt_json_str(o, "text", mt_buf_view(&b));
+    mt_buf_release(&b);
+    return ok;
+}
+
+static bool fill_topic(cJSON *o, const struct mt_topic *t, bool with_text)
+{
+    return mt_json_str(o, "term", mt_str_from(t->name)) && add_list(o, "also", t->also) &&
+           mt_json_str(o, "summary", mt_str_from(t->summary)) && (!with_text || add_text(o, t)) &&
+           add_list(o, "see", t->see);
+}
+
+static void print_topic(const struct mt_report *r, const struct mt_topic *t)
+{
+    fprintf(r->out, "%s%s%s - %s\n\n", mt_color_begin(r, MT_COLOR_HEAD), t->name, mt_color_end(r),
+            t->summary);
+    for (size_t i = 0; t->text[i]; i++) {
+        fprintf(r->out, "%s%s\n", t->text[i][0] ? "  " : "", t->text[i]);
+    }
+    for (size_t i = 0; t->see[i]; i++) {
+        fprintf(r->out, "%s%s", i ? ", " : "\n  See also: ", t->see[i]);
+    }
+    fputs(t->see[0] ? "\n" : "", r->out);
+}
+
+enum mt_status mt_report_topic(const struct mt_report *r, const struct mt_topic *t,
+                               struct mt_error *err)
+{
+    if (!r->json) {
+        print_topic(r, t);
+        return MT_OK;
+    }
+    cJSON *root = mt_json_begin(r, "explain/1");
+    if (!root || !fill_topic(root, t, true)) {
+        cJSON_Delete(root);
+        return mt_fail_nomem(err);
+    }
+    return mt_json_end(r, root, false, err);
+}
+
+/* ---- the list ---- */
+
+static enum mt_status list_json(const struct mt_report *r, struct mt_error *err)
+{
+    cJSON *root = mt_json_begin(r, "explain/1");
+    cJSON *terms = root ? cJSON_AddArrayToObject(root, "terms") : NULL;
+    bool ok = terms != NULL;
+    for (size_t g = 0; g < MT_TOPIC_GROUPS_N && ok; g++) {
+        for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n && ok; i++) {
+            cJSON *o = cJSON_CreateObject();
+            ok = o && cJSON_AddItemToArray(terms, o) &&
+                 mt_json_str(o, "group", mt_str_from(MT_TOPIC_GROUPS[g].title)) &&
+                 fill_topic(o, &MT_TOPIC_GROUPS[g].topics[i], false);
+        }
+    }
+    if (!ok) {
+        cJSON_Delete(root);
+        return mt_fail_nomem(err);
+    }
+    return mt_json_end(r, root, false, err);
+}
+
+enum mt_status mt_report_topics(const struct mt_report *r, struct mt_error *err)
+{
+    if (r->json) {
+        return list_json(r, err);
+    }
+    for (size_t g = 0; g < MT_TOPIC_GROUPS_N; g++) {
+        fprintf(r->out, "%s%s%s%s\n", g ? "\n" : "", mt_color_begin(r, MT_COLOR_HEAD),
+                MT_TOPIC_GROUPS[g].title, mt_color_end(r));
+        for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n; i++) {
+            const struct mt_topic *t = &MT_TOPIC_GROUPS[g].topics[i];
+            fprintf(r->out, "  %-29s %s\n", t->name, t->summary);
+        }
+    }
+    fputs("\nmemtool explain TERM tells more.\n", r->out);
+    return MT_OK;
+}
