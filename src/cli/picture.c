@@ -74,7 +74,7 @@ static int unknown_format(struct mt_cli *cli, const char *what, const char *give
 {
     struct mt_buf known = {0};
     list_formats(&known, suffixes);
-    int code = mt_cli_usage(cli, "%s: '%s' is not one of: %s%s", what, given,
+    int code = mt_cli_usage(cli, "%s '%s' is not one of: %s%s", what, given,
                             known.p ? known.p : "", suffixes ? " (--format names another)" : "");
     mt_buf_release(&known);
     return code;
@@ -105,7 +105,7 @@ int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
     }
     if (p->format) {
         out->format = mt_plot_format_named(p->format);
-        return out->format ? 0 : unknown_format(cli, "--format", p->format, false);
+        return out->format ? 0 : unknown_format(cli, "--format:", p->format, false);
     }
     if (p->term || (to_stdout && (!path || cli->out_is_terminal))) {
         out->term = true;
@@ -116,8 +116,7 @@ int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
         return 0;
     }
     out->format = mt_plot_format_of(path);
-    const char *dot = strrchr(path, '.');
-    return out->format ? 0 : unknown_format(cli, "-o: suffix", dot ? dot : "", true);
+    return out->format ? 0 : unknown_format(cli, "-o: the suffix of", path, true);
 }
 
 struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,

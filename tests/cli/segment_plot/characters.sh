@@ -1,0 +1,1 @@
+"$MEMTOOL" segment_plot "$TESTDATA/good/streams.pickle"

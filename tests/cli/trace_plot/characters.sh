@@ -1,0 +1,2 @@
+# Without -o: the picture in characters, plain when piped.
+"$MEMTOOL" trace_plot "$TESTDATA/good/true_oom.pickle"
