@@ -257,10 +257,10 @@ static bool commit_memos(struct fast_event *f, mt_word event)
     struct mt_memo *memo = &f->m->memo;
     for (unsigned i = 0; i < f->n_memos; i++) {
         mt_word w = f->memos[i];
-        if (i == 0 && f->memos[0] == 0) {
-            w = event;
-        } else if (i + 1 == f->list_memo) {
+        if (i + 1 == f->list_memo) {
             w = mt_word_make(MT_TAG_STACK, f->event.stack);
+        } else if (i == 0 && f->memos[0] == 0) {
+            w = event; /* writers that do not memoize the dictionary begin with the list */
         }
         if (!mt_memo_put(memo, memo->packed.n, w)) {
             return false;
