@@ -137,9 +137,6 @@ void mt_alloc_delete(struct mt_alloc *a);
 /* New settings from now on, as torch.cuda.memory._set_allocator_settings makes them. */
 void mt_alloc_set_settings(struct mt_alloc *a, const struct mt_alloc_settings *s);
 
-/* Another observer from now on; one whose on_event is NULL for none, which saves its cost. */
-void mt_alloc_set_observer(struct mt_alloc *a, struct mt_alloc_observer observer);
-
 /* The per-process limit in bytes (floor(fraction * total) in PyTorch); `on` false: none. */
 void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed);
 
@@ -206,10 +203,6 @@ struct mt_alloc_block_info {
 };
 void mt_alloc_block_get(const struct mt_alloc *a, mt_alloc_block block,
                         struct mt_alloc_block_info *out);
-
-/* Whether garbage collection would find something: a whole cudaMalloc segment that lies free in the
- * default large pool. Linear in free large blocks. */
-bool mt_alloc_has_idle_segment(const struct mt_alloc *a);
 
 /* Whether the cache alone would serve this request now; changes nothing. */
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r);

@@ -246,7 +246,10 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct plot p = {.cli = cli, .set = settings, .file = files[0]};
     struct mt_picture_target target;
     struct mt_error err;
-    (void)n_files;
+    if (mt_picture_is_page(&p.set->common, &p.set->picture)) {
+        struct mt_page_options page = {.view = MT_PAGE_STATE, .device = (int32_t)p.set->device};
+        return mt_page_output(cli, &p.set->common, files, n_files, &page);
+    }
     if (p.set->timeline) {
         return mt_plot_segment_timeline(cli, &p.set->common, &p.set->picture,
                                         (int32_t)p.set->device, files);

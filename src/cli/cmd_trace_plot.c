@@ -379,6 +379,11 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         return mt_cli_usage(cli,
                             "--per-alloc draws allocations, --segments draws segments: choose");
     }
+    if (mt_picture_is_page(&p.set->common, &p.set->picture)) {
+        struct mt_page_options page = {
+            .view = MT_PAGE_TIMELINE, .device = p.set->filter.device, .capacity = p.set->capacity};
+        return mt_page_output(cli, &p.set->common, files, n_files, &page);
+    }
     int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
     if (code) {
         return code;

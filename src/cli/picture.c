@@ -19,7 +19,7 @@ const struct mt_option MT_PICTURE_OPTIONS[] = {
      .kind = MT_OPTION_TEXT,
      AT(format),
      .arg = "NAME",
-     .help = "svg, png or pdf, whatever the suffix of the file says"},
+     .help = "svg, png, pdf or html, whatever the suffix of the file says"},
     {.name = "width",
      .kind = MT_OPTION_INT,
      AT(width),
@@ -68,14 +68,15 @@ static void list_formats(struct mt_buf *b, bool suffixes)
     for (const struct mt_plot_format *f = MT_PLOT_FORMATS; f->name; f++) {
         mt_buf_printf(b, "%s%s", b->n ? " " : "", suffixes ? f->suffix : f->name);
     }
+    mt_buf_text(b, suffixes ? " .html" : " html");
 }
 
 static int unknown_format(struct mt_cli *cli, const char *what, const char *given, bool suffixes)
 {
     struct mt_buf known = {0};
     list_formats(&known, suffixes);
-    int code = mt_cli_usage(cli, "%s '%s' is not one of: %s%s", what, given,
-                            known.p ? known.p : "", suffixes ? " (--format names another)" : "");
+    int code = mt_cli_usage(cli, "%s '%s' is not one of: %s%s", what, given, known.p ? known.p : "",
+                            suffixes ? " (--format names another)" : "");
     mt_buf_release(&known);
     return code;
 }

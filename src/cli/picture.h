@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_CLI_PICTURE_H
 #define MEMTOOL_CLI_PICTURE_H
 
+#include <memtool/page.h>
 #include <memtool/plot.h>
 
 #include "command.h"
@@ -47,5 +48,13 @@ int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const s
 /* The same for characters; releases the text. */
 int mt_picture_write_text(struct mt_cli *cli, const struct mt_common *common, struct mt_buf *text,
                           enum mt_status drawn, struct mt_error *err);
+
+/* Whether -o or --format asks for the interactive page. */
+bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
+
+/* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the
+ * exit code. */
+int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **files, size_t n_files,
+                   struct mt_page_options *o);
 
 #endif

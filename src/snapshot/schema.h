@@ -38,9 +38,9 @@ struct mt_schema {
     struct mt_known known[MT_KNOWN_MAX]; /* by string id: known strings are interned first */
     uint32_t n_known;
     mt_word event_keys[MT_EVENT_KEY_COUNT]; /* each key of an event as a word */
-    uint32_t action_key;                /* string id of "action" */
-    uint32_t states[3], kinds[2];       /* string ids of the block states and pool kinds */
-    MT_VEC(struct mt_segment) segments; /* kept until the top tells device from host */
+    uint32_t action_key;                    /* string id of "action" */
+    uint32_t states[3], kinds[2];           /* string ids of the block states and pool kinds */
+    MT_VEC(struct mt_segment) segments;     /* kept until the top tells device from host */
     uint32_t empty_stack;
     /* events come in runs that are alike: the last answers */
     struct {

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# The viewer of the interactive page, made part of the library.
+
+VIEWER := src/plot/viewer
+VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js moment.js colour.js timeline.js \
+  state.js list.js flame.js panel.js search.js main.js close.js)
+
+$(BUILD)/embed: scripts/embed.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -O1 $< -o $@
+
+$(BUILD)/generated/viewer.c: $(BUILD)/embed $(VIEWER)/page.html $(VIEWER)/style.css $(VIEWER_SCRIPT)
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	$(Q){ echo '#include "plot/page_parts.h"'; $(BUILD)/embed markup $(VIEWER)/page.html && \
+	  $(BUILD)/embed style $(VIEWER)/style.css && $(BUILD)/embed script $(VIEWER_SCRIPT); } > $@
+
+$(BUILD)/generated/viewer.o: $(BUILD)/generated/viewer.c $(FLAGS_STAMP)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+LIB_OBJECTS += $(BUILD)/generated/viewer.o
+
+.PHONY: check-browser
+check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromium
+	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/browser/page_tests.mjs

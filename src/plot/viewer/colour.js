@@ -1,0 +1,53 @@
+// ---- colours ----
+
+// Neighbours differ in lightness, so that they stay apart for every eye and on paper.
+const BAND_COLOURS = [
+    '#3b6fb6', '#e8a23d', '#2f8f83', '#c9a0dc', '#8a4f9e', '#8cc4e8', '#b5542e', '#a9c96b',
+    '#4b5fa8', '#f0c987', '#17707a', '#e39bb0', '#6a7f1f', '#9fd6c6', '#94416b', '#c7b04a'];
+
+const OTHERS = { light: '#d3d9e2', dark: '#46505f' };
+
+const theme = () => (document.documentElement.classList.contains('dark') ? 'dark' : 'light');
+
+function cssColour(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// The colour of a stack: that of its band, or one by its number.
+function stackColour(device, stack) {
+    const band = device.bandOf[stack];
+    return band < device.bands.length ? BAND_COLOURS[band % BAND_COLOURS.length]
+        : `hsl(${(stack * 47) % 360} 25% ${theme() === 'dark' ? 45 : 68}%)`;
+}
+
+function bandColour(band, device) {
+    return band < device.bands.length ? BAND_COLOURS[band % BAND_COLOURS.length] : OTHERS[theme()];
+}
+
+// A canvas in device pixels whose context counts in CSS pixels.
+function prepareCanvas(canvas, width, height) {
+    const ratio = window.devicePixelRatio || 1;
+    const w = Math.max(1, Math.round(width * ratio));
+    const h = Math.max(1, Math.round(height * ratio));
+    if (canvas.width !== w || canvas.height !== h) {
+        canvas.width = w;
+        canvas.height = h;
+    }
+    const context = canvas.getContext('2d');
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+    return context;
+}
+
+// Text cut to a width, with an ellipsis.
+function fitText(context, text, width) {
+    if (context.measureText(text).width <= width) {
+        return text;
+    }
+    let n = Math.max(0, Math.floor(text.length * width / context.measureText(text).width));
+    while (n > 0 && context.measureText(`${text.slice(0, n)}…`).width > width) {
+        n--;
+    }
+    return n > 0 ? `${text.slice(0, n)}…` : '';
+}

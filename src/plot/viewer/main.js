@@ -1,0 +1,243 @@
+// ---- putting it together ----
+
+class App {
+    constructor(meta, stacks, devices) {
+        Object.assign(this, { meta, stacks, devices, chosen: NEVER, waiting: false });
+        this.place = { device: 0, event: 0, from: 0, to: 1, tab: 'state', query: '' };
+        this.timeline = new Timeline(this, document.getElementById('timeline'), document.getElementById('minimap'));
+        this.state = new State(this, document.getElementById('state'));
+        this.flame = new Flame(this, document.getElementById('flame'));
+        this.list = new List(this, document.getElementById('list'));
+        this.search = new Search(this);
+    }
+
+    get device() {
+        return this.devices[this.place.device];
+    }
+
+    // Opens the place that the address names, or the peak (an OOM, when there was one).
+    open() {
+        const wanted = readPlace();
+        this.openDevice(Math.min(Math.max(0, wanted.device || 0), this.devices.length - 1));
+        const n = this.device.n;
+        if (wanted.event >= 0) {
+            this.place.event = Math.min(Math.floor(wanted.event), Math.max(0, n - 1));
+        }
+        if (wanted.to > wanted.from) {
+            this.place.from = Math.max(0, wanted.from);
+            this.place.to = Math.min(Math.max(1, n), wanted.to);
+        }
+        if (this.meta.view === 'state' && wanted.event === undefined) {
+            document.getElementById('over-time').style.flexBasis = '34%'; // the state is what was asked for
+        }
+        this.place.tab = ['state', 'flame', 'settings'].includes(wanted.tab) ? wanted.tab : this.place.tab;
+        if (wanted.query) {
+            this.search.input.value = wanted.query;
+            this.search.run();
+        }
+        this.openTab(this.place.tab);
+        this.redraw();
+        this.list.scrollTo(this.place.event);
+        showDetail(this);
+    }
+
+    openDevice(index) {
+        this.place.device = index;
+        this.chosen = NEVER;
+        const device = this.device;
+        const oom = device.about.ooms[device.about.ooms.length - 1];
+        this.place.event = oom ?? Math.max(device.peak, device.n ? 0 : -1);
+        this.place.from = 0;
+        this.place.to = Math.max(1, device.n);
+        document.getElementById('to-oom').disabled = device.about.ooms.length === 0;
+        document.getElementById('to-peak').disabled = device.n === 0;
+        showFigures(this);
+        showLegend(this);
+        showSettings(this);
+        this.list.reset();
+    }
+
+    openTab(tab) {
+        this.place.tab = tab;
+        for (const button of document.querySelectorAll('[role=tab]')) {
+            const open = button.dataset.tab === tab;
+            button.setAttribute('aria-selected', open);
+            document.getElementById(`${button.dataset.tab}-view`).hidden = !open;
+        }
+    }
+
+    // One drawing a frame, however many things changed.
+    redraw() {
+        if (this.waiting) {
+            return;
+        }
+        this.waiting = true;
+        requestAnimationFrame(() => {
+            this.waiting = false;
+            const started = performance.now();
+            this.timeline.draw();
+            this.timelineMs = performance.now() - started;
+            if (this.stale !== `${this.place.event} ${this.place.tab} ${this.chosen} ${theme()} ${window.innerWidth}`) {
+                this.stale = `${this.place.event} ${this.place.tab} ${this.chosen} ${theme()} ${window.innerWidth}`;
+                this.drawMoment();
+            }
+        });
+    }
+
+    drawMoment() {
+        const device = this.device;
+        if (this.place.tab === 'state') {
+            this.state.draw();
+        } else if (this.place.tab === 'flame') {
+            this.flame.draw();
+        }
+        const event = this.place.event;
+        document.getElementById('moment').textContent =
+            `${device.n ? `event ${countText(event)}: ` : ''}${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`;
+    }
+
+    remember() {
+        clearTimeout(this.rememberLater);
+        this.rememberLater = setTimeout(() => writePlace(this.place), 100);
+    }
+
+    show(from, to) {
+        const n = Math.max(1, this.device.n);
+        const width = Math.min(n, Math.max(8, to - from));
+        this.place.from = Math.round(Math.min(Math.max(0, from), n - width) * 1000) / 1000;
+        this.place.to = Math.round(Math.min(n, this.place.from + width) * 1000) / 1000;
+        this.redraw();
+        this.remember();
+    }
+
+    select(event) {
+        if (this.device.n === 0) {
+            return;
+        }
+        this.place.event = Math.min(Math.max(0, event), this.device.n - 1);
+        this.chosen = NEVER;
+        const { from, to } = this.place;
+        if (this.place.event < from || this.place.event >= to) {
+            this.show(this.place.event - (to - from) / 2, this.place.event + (to - from) / 2);
+        }
+        this.list.scrollTo(this.place.event);
+        showDetail(this);
+        this.search.tell();
+        this.redraw();
+        this.remember();
+    }
+
+    choose(which) {
+        this.chosen = which;
+        showDetail(this);
+        this.redraw();
+    }
+
+    showStack(stack, title) {
+        document.getElementById('detail').replaceChildren(element('h2', '', title), frameList(this, stack));
+    }
+
+    tip(e, text) {
+        const tip = document.getElementById('tip');
+        tip.hidden = !text;
+        if (text) {
+            tip.textContent = text;
+            const left = e.clientX > window.innerWidth - 500;
+            tip.style.left = left ? 'auto' : `${e.clientX + 14}px`;
+            tip.style.right = left ? `${window.innerWidth - e.clientX + 14}px` : 'auto';
+            const low = e.clientY > window.innerHeight - 140;
+            tip.style.top = low ? 'auto' : `${e.clientY + 14}px`;
+            tip.style.bottom = low ? `${window.innerHeight - e.clientY + 14}px` : 'auto';
+        }
+    }
+
+    nextOom() {
+        const ooms = this.device.about.ooms;
+        if (ooms.length) {
+            this.select(ooms.find((i) => i > this.place.event) ?? ooms[0]);
+        }
+    }
+
+    key(e) {
+        if (e.target.closest('input, select, dialog') || e.ctrlKey || e.metaKey || e.altKey) {
+            return;
+        }
+        const { from, to, event } = this.place;
+        const middle = this.timeline.box.x + this.timeline.box.w * Math.min(1, Math.max(0, (event - from) / (to - from)));
+        const step = e.shiftKey ? 100 : 1;
+        const keys = {
+            ArrowLeft: () => this.select(event - step), ArrowRight: () => this.select(event + step),
+            p: () => this.select(this.device.peak), o: () => this.nextOom(),
+            '+': () => this.timeline.zoom(0.6, middle), '=': () => this.timeline.zoom(0.6, middle),
+            '-': () => this.timeline.zoom(1 / 0.6, middle), 0: () => this.show(0, this.device.n),
+            '/': () => this.search.input.focus(), '?': () => document.getElementById('help').showModal(),
+            1: () => this.tab('state'), 2: () => this.tab('flame'), 3: () => this.tab('settings') };
+        if (keys[e.key]) {
+            e.preventDefault();
+            keys[e.key]();
+        }
+    }
+
+    tab(name) {
+        this.openTab(name);
+        this.redraw();
+        this.remember();
+    }
+
+    listen() {
+        document.addEventListener('keydown', (e) => this.key(e));
+        document.querySelector('nav').addEventListener('click', (e) => {
+            if (e.target.dataset.tab) {
+                this.tab(e.target.dataset.tab);
+            }
+        });
+        document.getElementById('to-peak').addEventListener('click', () => this.select(this.device.peak));
+        document.getElementById('to-oom').addEventListener('click', () => this.nextOom());
+        document.getElementById('help-open').addEventListener('click', () => document.getElementById('help').showModal());
+        document.getElementById('theme').addEventListener('click', () => {
+            document.documentElement.classList.toggle('dark');
+            showLegend(this);
+            this.redraw();
+        });
+        document.getElementById('device').addEventListener('change', (e) => {
+            this.openDevice(Number(e.target.value));
+            this.search.run();
+            this.stale = '';
+            this.redraw();
+            this.list.scrollTo(this.place.event);
+            showDetail(this);
+        });
+        new ResizeObserver(() => { this.stale = ''; this.redraw(); this.list.draw(); }).observe(document.querySelector('main'));
+        window.addEventListener('hashchange', () => this.open());
+    }
+}
+
+async function main() {
+    if (matchMedia('(prefers-color-scheme: dark)').matches) {
+        document.documentElement.classList.add('dark');
+    }
+    const started = performance.now();
+    const meta = await readJson('meta');
+    document.getElementById('title').textContent = meta.file;
+    document.getElementById('title').title = meta.file;
+    const stacks = await Stacks.read(meta);
+    const devices = [];
+    for (let i = 0; i < meta.devices.length; i++) {
+        devices.push(await Device.read(i, meta, stacks));
+    }
+    const select = document.getElementById('device');
+    meta.devices.forEach((about, i) => select.append(new Option(String(about.device), String(i))));
+    document.getElementById('device-label').hidden = devices.length < 2;
+    if (devices.length === 0) {
+        document.querySelector('main').replaceChildren(element('p', 'none', 'This snapshot holds no memory and no events.'));
+        return;
+    }
+    const app = new App(meta, stacks, devices);
+    app.listen();
+    app.open();
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        app.firstPictureMs = performance.now() - started;
+        document.documentElement.dataset.ready = 'true';
+    }));
+    window.memtool = app; // for the tests and for the curious
+}

@@ -1,0 +1,248 @@
+// ---- a device: what the columns say, and what follows from them ----
+
+const NEVER = 0xffffffff;
+const MOST_BANDS = 16;
+const CHECKPOINT = 16384;
+
+// What an event does: 0 nothing, 1 alloc, 2 free requested, 3 free, 4 reserve, 5 release, 6 oom.
+const KINDS = {
+    alloc: 1, free_requested: 2, free_completed: 3, free: 3,
+    segment_alloc: 4, segment_map: 4, segment_free: 5, segment_unmap: 5, oom: 6 };
+
+class Device {
+    static async read(index, meta, stacks) {
+        const device = new Device();
+        const id = (name) => `d${index}-${name}`;
+        device.stacks = stacks;
+        device.meta = meta;
+        device.about = meta.devices[index];
+        const columns = {
+            action: Uint8Array, addr: Uint32Array, size: Uint32Array, stack: Uint32Array, stream: Uint16Array,
+            time: Uint32Array, addrs: BigUint64Array, sizes: Float64Array, rounded: Float64Array,
+            ghosts: Uint32Array, finals: Uint32Array, pieces: Uint32Array };
+        await Promise.all(Object.entries(columns).map(async ([name, Type]) => {
+            device[name] = await readColumn(id(name), Type);
+        }));
+        device.n = device.action.length;
+        device.kindOf = Uint8Array.from(meta.actions, (name) => KINDS[name] || 0);
+        device.placeAddresses();
+        device.pairEvents();
+        device.chooseBands();
+        device.sumBands();
+        device.readPieces();
+        return device;
+    }
+
+    // Addresses as distances from the lowest: exact in a double whatever the addresses are.
+    placeAddresses() {
+        const addrs = this.addrs;
+        let base = addrs.length ? addrs[0] : 0n;
+        for (const addr of addrs) {
+            base = addr && addr < base ? addr : base;
+        }
+        this.place = Float64Array.from(addrs, (addr) => Number(addr - base));
+    }
+
+    addressText(index) {
+        return `0x${this.addrs[index].toString(16)}`;
+    }
+
+    // Allocations: first those older than the trace (ghosts), then one an alloc event.
+    pairEvents() {
+        const ghosts = this.ghosts.length / 5;
+        let total = ghosts;
+        for (let i = 0; i < this.n; i++) {
+            total += this.kindOf[this.action[i]] === 1;
+        }
+        this.ghostCount = ghosts;
+        const a = this.alloc = {
+            n: total, start: new Int32Array(total).fill(-1), end: new Uint32Array(total).fill(NEVER),
+            requested: new Uint32Array(total).fill(NEVER), addr: new Uint32Array(total),
+            size: new Uint32Array(total), stack: new Uint32Array(total), stream: new Uint16Array(total) };
+        const ghostFreed = new Map();
+        for (let g = 0; g < ghosts; g++) {
+            [a.addr[g], a.size[g], a.requested[g], a.end[g], a.stack[g]] = this.ghosts.subarray(g * 5, g * 5 + 5);
+            if (a.end[g] !== NEVER) {
+                ghostFreed.set(a.end[g], g);
+            }
+            if (a.requested[g] !== NEVER) {
+                ghostFreed.set(a.requested[g], g);
+            }
+        }
+        this.walk(ghostFreed, ghosts);
+    }
+
+    walk(ghostFreed, ghosts) {
+        const a = this.alloc;
+        const current = new Uint32Array(this.addrs.length).fill(NEVER);
+        this.eventAlloc = new Uint32Array(this.n).fill(NEVER);
+        this.live = new Float64Array(this.n);
+        this.reserved = new Float64Array(this.n);
+        this.when = new Float64Array(this.n);
+        let live = 0;
+        for (let g = 0; g < ghosts; g++) {
+            live += this.sizes[a.size[g]];
+        }
+        this.liveBefore = live;
+        let reserved = this.about.start_reserved;
+        let now = 0;
+        let next = ghosts;
+        for (let i = 0; i < this.n; i++) {
+            const addr = this.addr[i];
+            const time = this.time[i];
+            now += (time >>> 1) ^ -(time & 1);
+            this.when[i] = now;
+            switch (this.kindOf[this.action[i]]) {
+            case 1: {
+                const old = current[addr];
+                if (old !== NEVER) { // its end was not recorded
+                    a.end[old] = i;
+                    live -= this.sizes[a.size[old]];
+                }
+                a.start[next] = i;
+                a.addr[next] = addr;
+                a.size[next] = this.size[i];
+                a.stack[next] = this.stack[i];
+                a.stream[next] = this.stream[i];
+                current[addr] = next;
+                this.eventAlloc[i] = next++;
+                live += this.sizes[this.size[i]];
+                break;
+            }
+            case 2:
+            case 3: {
+                let which = current[addr];
+                if (which === NEVER) {
+                    which = ghostFreed.get(i) ?? NEVER;
+                }
+                this.eventAlloc[i] = which;
+                if (which === NEVER) {
+                    break;
+                }
+                if (this.kindOf[this.action[i]] === 2) {
+                    a.requested[which] = i;
+                } else {
+                    a.end[which] = i;
+                    current[addr] = NEVER;
+                    live -= this.sizes[a.size[which]];
+                }
+                break;
+            }
+            case 4: reserved += this.sizes[this.size[i]]; break;
+            case 5: reserved -= this.sizes[this.size[i]]; break;
+            }
+            this.live[i] = live;
+            this.reserved[i] = reserved;
+        }
+        this.blockSize = new Map();
+        for (let i = 0; i < this.finals.length; i += 3) {
+            this.blockSize.set(this.finals[i], this.sizes[this.finals[i + 1]]);
+        }
+    }
+
+    aliveAt(alloc, event) {
+        return this.alloc.start[alloc] <= event && event < this.alloc.end[alloc];
+    }
+
+    // Bytes of the block: known at the end, before that the request rounded up.
+    blockBytes(alloc) {
+        const known = this.alloc.end[alloc] === NEVER ? this.blockSize.get(this.alloc.addr[alloc]) : undefined;
+        return known ?? this.rounded[this.alloc.size[alloc]];
+    }
+
+    bytesByStack(event) {
+        const a = this.alloc;
+        const bytes = new Map();
+        for (let i = 0; i < a.n; i++) {
+            if (a.start[i] <= event && event < a.end[i]) {
+                bytes.set(a.stack[i], (bytes.get(a.stack[i]) || 0) + this.sizes[a.size[i]]);
+            }
+        }
+        return [...bytes].sort((x, y) => y[1] - x[1] || x[0] - y[0]);
+    }
+
+    // The stacks with most at the peak get a band each.
+    chooseBands() {
+        this.peak = this.n ? this.about.peak_event : -1;
+        const all = this.bytesByStack(this.peak);
+        this.bands = all.slice(0, MOST_BANDS);
+        this.othersAtPeak = all.slice(MOST_BANDS).reduce((sum, [, bytes]) => sum + bytes, 0);
+        this.otherCount = Math.max(0, all.length - MOST_BANDS);
+        this.bandOf = new Uint8Array(this.stacks.count).fill(this.bands.length);
+        this.bands.forEach(([stack], band) => { this.bandOf[stack] = band; });
+    }
+
+    addToBands(totals, i) {
+        const kind = this.kindOf[this.action[i]];
+        const which = this.eventAlloc[i];
+        if (which === NEVER || (kind !== 1 && kind !== 3)) {
+            return;
+        }
+        const a = this.alloc;
+        totals[this.bandOf[a.stack[which]]] += (kind === 1 ? 1 : -1) * this.sizes[a.size[which]];
+    }
+
+    sumBands() {
+        const width = this.bands.length + 1;
+        const totals = new Float64Array(width);
+        for (let g = 0; g < this.ghostCount; g++) {
+            totals[this.bandOf[this.alloc.stack[g]]] += this.sizes[this.alloc.size[g]];
+        }
+        this.checkpoints = [totals.slice()];
+        for (let i = 0; i < this.n; i++) {
+            this.addToBands(totals, i);
+            if ((i + 1) % CHECKPOINT === 0) {
+                this.checkpoints.push(totals.slice());
+            }
+        }
+    }
+
+    readPieces() {
+        this.segments = [];
+        for (let i = 0; i < this.pieces.length; i += 8) {
+            const [addr, size, from, to, stack, pool, stream, flags] = this.pieces.subarray(i, i + 8);
+            this.segments.push({
+                place: this.place[addr], addr, size: this.sizes[size], from, to, stack, pool, stream,
+                large: (flags & 1) !== 0, expandable: (flags & 2) !== 0 });
+        }
+        this.segments.sort((x, y) => x.place - y.place);
+    }
+
+    liveAt(event) {
+        return event < 0 ? this.liveBefore : this.live[event];
+    }
+
+    reservedAt(event) {
+        return event < 0 ? this.about.start_reserved : this.reserved[event];
+    }
+}
+
+class Stacks {
+    static async read(meta) {
+        const stacks = new Stacks();
+        stacks.strings = meta.strings;
+        [stacks.frames, stacks.table, stacks.list] = await Promise.all(
+            ['frames', 'stacks', 'stackframes'].map((id) => readColumn(id, Uint32Array)));
+        stacks.count = stacks.table.length / 2;
+        return stacks;
+    }
+
+    // Frames of a stack, innermost first.
+    framesOf(stack) {
+        const [first, n] = this.table.subarray(stack * 2, stack * 2 + 2);
+        return Array.from(this.list.subarray(first, first + n), (f) => ({
+            name: this.strings[this.frames[f * 3] >>> 1], internal: (this.frames[f * 3] & 1) !== 0,
+            file: this.strings[this.frames[f * 3 + 1]], line: this.frames[f * 3 + 2] | 0 }));
+    }
+
+    // "train.py:42 forward" of the first user frame; and the innermost where it is another.
+    label(stack) {
+        const frames = this.framesOf(stack);
+        if (frames.length === 0) {
+            return ['(no stack recorded)', ''];
+        }
+        const text = (f) => `${f.file.split(/[\\/]/).pop()}:${f.line} ${f.name}`;
+        const user = frames.find((f) => !f.internal) || frames[0];
+        return [text(user), user === frames[0] ? '' : `in ${text(frames[0])}`];
+    }
+}

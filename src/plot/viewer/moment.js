@@ -1,0 +1,60 @@
+// ---- numbers as text, the same text as memtool's ----
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+function sizeText(bytes) {
+    let unit = 0;
+    let value = bytes;
+    while (unit + 1 < UNITS.length && value >= 1024) {
+        value /= 1024;
+        unit++;
+    }
+    if (unit && unit + 1 < UNITS.length && value >= 1023.995) {
+        value /= 1024;
+        unit++;
+    }
+    return unit ? `${value.toFixed(2)} ${UNITS[unit]}` : `${bytes} B`;
+}
+
+const countText = (n) => n.toLocaleString('en-US');
+
+function durationText(us) {
+    const steps = [[3600e6, 'h'], [60e6, 'min'], [1e6, 's'], [1e3, 'ms']];
+    for (const [size, name] of steps) {
+        if (Math.abs(us) >= size) {
+            return `${(us / size).toFixed(2)} ${name}`;
+        }
+    }
+    return `${us} us`;
+}
+
+// Reads "16 MiB", "64k", "512"; NaN for anything else.
+function parseSize(text) {
+    const match = /^(\d+(?:\.\d+)?)\s*([kmgtp]?)(?:i?b)?$/i.exec(text.trim());
+    return match ? Math.floor(Number(match[1]) * 1024 ** ' kmgtp'.indexOf(match[2].toLowerCase() || ' ')) : NaN;
+}
+
+// ---- the place, in the address of the page ----
+
+const PLACE_KEYS = { d: 'device', e: 'event', a: 'from', b: 'to', v: 'tab', q: 'query' };
+
+function readPlace() {
+    const place = {};
+    for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+        const name = PLACE_KEYS[key];
+        if (name) {
+            place[name] = name === 'tab' || name === 'query' ? value : Number(value);
+        }
+    }
+    return place;
+}
+
+function writePlace(place) {
+    const parameters = new URLSearchParams();
+    for (const [key, name] of Object.entries(PLACE_KEYS)) {
+        if (place[name] !== undefined && place[name] !== '') {
+            parameters.set(key, place[name]);
+        }
+    }
+    history.replaceState(null, '', `#${parameters}`);
+}

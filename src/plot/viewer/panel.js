@@ -1,0 +1,112 @@
+// ---- in words: figures, legend, settings, the selected thing ----
+
+function element(name, className, text) {
+    const e = document.createElement(name);
+    e.className = className || '';
+    e.textContent = text ?? '';
+    return e;
+}
+
+function table(rows) {
+    const t = element('table');
+    for (const [name, value] of rows) {
+        const row = element('tr');
+        row.append(element('td', '', name), element('td', '', value));
+        t.append(row);
+    }
+    return t;
+}
+
+function showFigures(app) {
+    const about = app.device.about;
+    const rows = app.device.n ? [['peak', about.peak_text], ...(about.figures || [])] : about.figures || [];
+    document.getElementById('figures').replaceChildren(...rows.map(([name, value]) => {
+        const box = element('div');
+        box.append(element('dt', '', name), element('dd', '', value));
+        box.dataset.figure = name;
+        return box;
+    }));
+}
+
+function legendEntry(colour, name, under, bytes, whole) {
+    const entry = element('div', 'entry');
+    const swatch = element('span', 'swatch');
+    swatch.style.background = colour;
+    const label = element('span', 'name', name);
+    label.title = name;
+    entry.append(swatch, label, element('span', 'bytes', sizeText(bytes)));
+    const second = element('span', 'under', under);
+    second.title = under;
+    entry.append(second, element('span', 'share', share(bytes, whole)));
+    return entry;
+}
+
+function showLegend(app) {
+    const device = app.device;
+    const whole = device.liveAt(device.peak);
+    const legend = document.getElementById('legend');
+    legend.replaceChildren(element('h2', '', device.n ? 'Held at the peak' : 'Alive in the file'));
+    if (device.othersAtPeak > 0) {
+        legend.append(legendEntry(OTHERS[theme()], `[${device.otherCount} others]`, '', device.othersAtPeak, whole));
+    }
+    [...device.bands].reverse().forEach(([stack, bytes]) => {
+        const [name, under] = app.stacks.label(stack);
+        const entry = legendEntry(stackColour(device, stack), name, under, bytes, whole);
+        entry.addEventListener('click', () => app.showStack(stack, `${sizeText(bytes)} at the peak`));
+        legend.append(entry);
+    });
+    const total = element('div', 'entry total');
+    total.append(element('span'), element('span', 'name', 'TOTAL'), element('span', 'bytes', sizeText(whole)));
+    legend.append(total);
+}
+
+function showSettings(app) {
+    const view = document.getElementById('settings-view');
+    const rows = app.meta.settings.map(([name, value]) => [name, String(value)]);
+    view.replaceChildren(rows.length ? table(rows)
+        : element('p', 'none', 'This snapshot does not say how its allocator was set (PyTorch writes that since 2.3).'));
+}
+
+function frameList(app, stack) {
+    const list = element('ol');
+    for (const f of app.stacks.framesOf(stack)) {
+        list.append(element('li', f.internal ? 'internal' : '', `${f.file}:${f.line} ${f.name}`));
+    }
+    return list;
+}
+
+function lifetime(app, which) {
+    const device = app.device;
+    const a = device.alloc;
+    const from = a.start[which] < 0 ? 'before the trace' : `event ${countText(a.start[which])}`;
+    const to = a.end[which] === NEVER ? 'alive at the end' : `event ${countText(a.end[which])}`;
+    const timed = device.about.base_us && a.start[which] >= 0 && a.end[which] !== NEVER;
+    return `${from} to ${to}${timed ? `, ${durationText(device.when[a.end[which]] - device.when[a.start[which]])}` : ''}`;
+}
+
+function showDetail(app) {
+    const device = app.device;
+    const panel = document.getElementById('detail');
+    const event = app.place.event;
+    const which = app.chosen !== NEVER ? app.chosen : device.eventAlloc[event] ?? NEVER;
+    if (device.n === 0 && which === NEVER) {
+        panel.replaceChildren(element('p', 'none', 'No events were recorded: only what is alive in the file can be shown.'));
+        return;
+    }
+    const ofBlock = app.chosen !== NEVER;
+    const stack = which !== NEVER ? device.alloc.stack[which] || device.stack[event] || 0 : device.stack[event];
+    const rows = ofBlock ? [] : [['event', `${countText(event)}, ${device.meta.actions[device.action[event]]}`]];
+    if (!ofBlock && device.about.base_us) {
+        rows.push(['time', `${durationText(device.when[event])} after the first, ${new Date((device.about.base_us + device.when[event]) / 1000).toISOString()}`]);
+    }
+    if (which !== NEVER) {
+        rows.push(['address', device.addressText(device.alloc.addr[which])], ['requested', exactSize(device.sizes[device.alloc.size[which]])],
+            ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]]);
+    } else {
+        rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
+    }
+    panel.replaceChildren(element('h2', '', ofBlock ? 'Block' : 'Event'), table(rows), app.stacks.framesOf(stack).length ? frameList(app, stack)
+        : element('p', 'none', 'No stack was recorded for this.'));
+}
+
+const exactSize = (bytes) => (bytes < 1024 ? sizeText(bytes) : `${sizeText(bytes)} (${countText(bytes)} B)`);

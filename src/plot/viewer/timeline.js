@@ -1,0 +1,366 @@
+// ---- memory over time ----
+
+const MARGIN = { left: 74, right: 10, top: 22, bottom: 22 };
+
+class Timeline {
+    constructor(app, canvas, minimap) {
+        this.app = app;
+        this.canvas = canvas;
+        this.minimap = minimap;
+        this.listen();
+    }
+
+    // The band totals of each column, at the event of the column where most is alive.
+    columns(from, to, width) {
+        const device = this.app.device;
+        const target = new Int32Array(width);
+        for (let c = 0; c < width; c++) {
+            const first = Math.floor(from + (to - from) * c / width);
+            const last = Math.max(first + 1, Math.floor(from + (to - from) * (c + 1) / width));
+            let best = Math.min(first, device.n - 1);
+            for (let i = first + 1; i < last && i < device.n; i++) {
+                if (device.live[i] > device.live[best]) {
+                    best = i;
+                }
+            }
+            target[c] = best;
+        }
+        return { target, totals: this.totalsAt(target) };
+    }
+
+    totalsAt(target) {
+        const device = this.app.device;
+        const bands = device.bands.length + 1;
+        const totals = new Float64Array(target.length * bands);
+        if (device.n === 0) {
+            for (let c = 0; c < target.length; c++) {
+                totals.set(device.checkpoints[0], c * bands);
+            }
+            return totals;
+        }
+        const checkpoint = Math.floor(Math.max(0, target[0]) / CHECKPOINT);
+        const sums = device.checkpoints[checkpoint].slice();
+        let i = checkpoint * CHECKPOINT - 1;
+        for (let c = 0; c < target.length; c++) {
+            while (i < target[c]) {
+                device.addToBands(sums, ++i);
+            }
+            totals.set(sums, c * bands);
+        }
+        return totals;
+    }
+
+    drawBands(context, columns, box, top) {
+        const device = this.app.device;
+        const bands = device.bands.length + 1;
+        const width = columns.target.length;
+        const base = new Float64Array(width);
+        const y = (bytes) => box.y + box.h * (1 - bytes / top);
+        for (let band = 0; band < bands; band++) {
+            context.beginPath();
+            for (let c = 0; c < width; c++) {
+                const upper = base[c] + Math.max(0, columns.totals[c * bands + band]);
+                context.lineTo(box.x + c, y(upper));
+                context.lineTo(box.x + c + 1, y(upper));
+            }
+            for (let c = width - 1; c >= 0; c--) {
+                context.lineTo(box.x + c + 1, y(base[c]));
+                context.lineTo(box.x + c, y(base[c]));
+                base[c] += Math.max(0, columns.totals[c * bands + band]);
+            }
+            context.fillStyle = bandColour(band, device);
+            context.fill();
+        }
+        return base;
+    }
+
+    // The most that the chart must show.
+    top(columns) {
+        const device = this.app.device;
+        let top = 1;
+        for (const i of columns.target) {
+            top = Math.max(top, device.liveAt(i), device.reservedAt(i));
+        }
+        const capacity = this.app.meta.capacity;
+        return (capacity && capacity < 4 * top ? Math.max(top, capacity) : top) * 1.06;
+    }
+
+    draw() {
+        const rect = this.canvas.getBoundingClientRect();
+        const context = prepareCanvas(this.canvas, rect.width, rect.height);
+        const box = this.box = {
+            x: MARGIN.left, y: MARGIN.top, w: Math.max(1, Math.floor(rect.width - MARGIN.left - MARGIN.right)),
+            h: Math.max(1, rect.height - MARGIN.top - MARGIN.bottom) };
+        const { from, to } = this.app.place;
+        const columns = this.drawn = this.columns(from, to, box.w);
+        this.scaleTop = this.top(columns);
+        context.fillStyle = cssColour('--panel');
+        context.fillRect(box.x, box.y, box.w, box.h);
+        this.drawBands(context, columns, box, this.scaleTop);
+        this.drawAxes(context, box);
+        this.drawReserved(context, columns, box);
+        this.drawCapacity(context, box);
+        this.drawMarks(context, box);
+        this.drawMinimap();
+    }
+
+    drawAxes(context, box) {
+        context.fillStyle = cssColour('--dim');
+        context.strokeStyle = cssColour('--line');
+        context.globalAlpha = 0.8;
+        context.lineWidth = 1;
+        context.textBaseline = 'middle';
+        context.textAlign = 'right';
+        for (const bytes of sizeTicks(this.scaleTop, Math.max(2, Math.floor(box.h / 44)))) {
+            const y = Math.round(box.y + box.h * (1 - bytes / this.scaleTop)) + 0.5;
+            context.beginPath();
+            context.moveTo(box.x, y);
+            context.lineTo(box.x + box.w, y);
+            context.stroke();
+            context.fillText(tickText(bytes), box.x - 6, y);
+        }
+        context.globalAlpha = 1;
+        this.drawEventTicks(context, box);
+    }
+
+    drawEventTicks(context, box) {
+        const { from, to } = this.app.place;
+        const step = niceStep((to - from) / Math.max(2, Math.floor(box.w / 130)));
+        context.textBaseline = 'top';
+        context.textAlign = 'center';
+        for (let event = Math.ceil(from / step) * step; event < to; event += step) {
+            const x = this.xOf(event);
+            const when = this.app.device.when[event];
+            const text = `${countText(event)}${when !== undefined && this.app.device.about.base_us ? ` · ${durationText(when)}` : ''}`;
+            const half = context.measureText(text).width / 2;
+            if (x - half > box.x - 40 && x + half < box.x + box.w + MARGIN.right) {
+                context.fillText(text, x, box.y + box.h + 5);
+            }
+        }
+    }
+
+    drawReserved(context, columns, box) {
+        const device = this.app.device;
+        context.beginPath();
+        for (let c = 0; c < box.w; c++) {
+            const y = box.y + box.h * (1 - device.reservedAt(columns.target[c]) / this.scaleTop);
+            context.lineTo(box.x + c, y);
+            context.lineTo(box.x + c + 1, y);
+        }
+        context.strokeStyle = cssColour('--ink');
+        context.lineWidth = 1.5;
+        context.stroke();
+        const last = device.reservedAt(columns.target[box.w - 1] ?? -1);
+        context.fillStyle = cssColour('--ink');
+        context.textAlign = 'right';
+        context.textBaseline = 'bottom';
+        context.fillText(`reserved ${sizeText(last)}`, box.x + box.w - 4, box.y + box.h * (1 - last / this.scaleTop) - 3);
+    }
+
+    drawCapacity(context, box) {
+        const capacity = this.app.meta.capacity;
+        if (!capacity || capacity > this.scaleTop) {
+            return;
+        }
+        const y = box.y + box.h * (1 - capacity / this.scaleTop);
+        context.strokeStyle = context.fillStyle = cssColour('--bad');
+        context.setLineDash([6, 4]);
+        context.beginPath();
+        context.moveTo(box.x, y);
+        context.lineTo(box.x + box.w, y);
+        context.stroke();
+        context.setLineDash([]);
+        context.textAlign = 'left';
+        context.textBaseline = 'top';
+        context.fillText(`capacity ${sizeText(capacity)}`, box.x + 4, y + 2);
+    }
+
+    drawMarks(context, box) {
+        const device = this.app.device;
+        const mark = (event, colour, text, dash) => {
+            const x = this.xOf(event + 0.5);
+            if (event < this.app.place.from || event >= this.app.place.to) {
+                return;
+            }
+            context.strokeStyle = context.fillStyle = colour;
+            context.setLineDash(dash);
+            context.beginPath();
+            context.moveTo(x, box.y);
+            context.lineTo(x, box.y + box.h);
+            context.stroke();
+            context.setLineDash([]);
+            const left = x > box.x + box.w - 170;
+            context.textAlign = left ? 'right' : 'left';
+            context.textBaseline = 'bottom';
+            context.fillText(text, x + (left ? -4 : 4), box.y - 3);
+        };
+        context.lineWidth = 1;
+        let lastX = -1000;
+        for (const event of device.about.ooms) {
+            const far = this.xOf(event) - lastX > 60;
+            mark(event, cssColour('--bad'), far ? 'out of memory' : '', [2, 2]);
+            lastX = far ? this.xOf(event) : lastX;
+        }
+        if (device.n && device.peak !== this.app.place.event) {
+            mark(device.peak, cssColour('--dim'), `peak ${device.about.peak_text}`, [4, 3]);
+        }
+        if (device.n) {
+            const peak = device.peak === this.app.place.event ? 'peak ' : '';
+            mark(this.app.place.event, cssColour('--accent'), `${peak}${sizeText(device.liveAt(this.app.place.event))}`, []);
+        }
+    }
+
+    drawMinimap() {
+        const rect = this.minimap.getBoundingClientRect();
+        const context = prepareCanvas(this.minimap, rect.width, rect.height);
+        const box = { x: MARGIN.left, y: 0, w: Math.max(1, Math.floor(rect.width - MARGIN.left - MARGIN.right)), h: rect.height };
+        if (!this.whole || this.whole.target.length !== box.w || this.wholeDevice !== this.app.device) {
+            this.whole = this.columns(0, Math.max(1, this.app.device.n), box.w);
+            this.wholeDevice = this.app.device;
+        }
+        context.fillStyle = cssColour('--panel');
+        context.fillRect(box.x, 0, box.w, box.h);
+        this.drawBands(context, this.whole, box, this.top(this.whole));
+        const n = Math.max(1, this.app.device.n);
+        const x1 = box.x + box.w * this.app.place.from / n;
+        const x2 = box.x + box.w * this.app.place.to / n;
+        context.fillStyle = cssColour('--paper');
+        context.globalAlpha = 0.65;
+        context.fillRect(box.x, 0, x1 - box.x, box.h);
+        context.fillRect(x2, 0, box.x + box.w - x2, box.h);
+        context.globalAlpha = 1;
+        context.strokeStyle = cssColour('--accent');
+        context.lineWidth = 2;
+        context.strokeRect(x1 + 1, 1, Math.max(3, x2 - x1) - 2, box.h - 2);
+        this.miniBox = box;
+    }
+
+    xOf(event) {
+        const { from, to } = this.app.place;
+        return this.box.x + this.box.w * (event - from) / (to - from);
+    }
+
+    eventAt(x) {
+        const { from, to } = this.app.place;
+        const column = Math.floor(x - this.box.x);
+        return this.drawn && column >= 0 && column < this.drawn.target.length ? this.drawn.target[column]
+            : Math.floor(from + (to - from) * (x - this.box.x) / this.box.w);
+    }
+
+    // The band under a point: its number, or -1.
+    bandAt(x, y) {
+        const column = Math.floor(x - this.box.x);
+        if (column < 0 || column >= this.drawn.target.length) {
+            return -1;
+        }
+        const bands = this.app.device.bands.length + 1;
+        let bytes = (1 - (y - this.box.y) / this.box.h) * this.scaleTop;
+        for (let band = 0; band < bands && bytes >= 0; band++) {
+            bytes -= this.drawn.totals[column * bands + band];
+            if (bytes < 0) {
+                return band;
+            }
+        }
+        return -1;
+    }
+
+    hover(x, y) {
+        const device = this.app.device;
+        const event = this.eventAt(x);
+        if (device.n === 0 || y < this.box.y || y > this.box.y + this.box.h || x < this.box.x) {
+            return '';
+        }
+        const lines = [`event ${countText(event)}${device.about.base_us ? `, ${durationText(device.when[event])}` : ''}`,
+            `${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`];
+        const band = this.bandAt(x, y);
+        if (band >= 0) {
+            const bands = device.bands.length + 1;
+            const bytes = this.drawn.totals[Math.floor(x - this.box.x) * bands + band];
+            const [name, under] = band < device.bands.length ? this.app.stacks.label(device.bands[band][0])
+                : [`[${device.otherCount} others]`, ''];
+            lines.push(`${sizeText(bytes)} ${name}`, under);
+        }
+        return lines.filter(Boolean).join('\n');
+    }
+
+    zoom(factor, x) {
+        const { from, to } = this.app.place;
+        const at = from + (to - from) * (x - this.box.x) / this.box.w;
+        this.app.show(at - (at - from) * factor, at + (to - at) * factor);
+    }
+
+    pan(pixels) {
+        const { from, to } = this.app.place;
+        const by = -pixels * (to - from) / this.box.w;
+        const n = Math.max(1, this.app.device.n);
+        const kept = Math.min(Math.max(by, -from), n - to);
+        this.app.show(from + kept, to + kept);
+    }
+
+    listen() {
+        const canvas = this.canvas;
+        canvas.addEventListener('wheel', (e) => {
+            e.preventDefault();
+            if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+                this.pan(-e.deltaX);
+            } else {
+                this.zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 300))), e.offsetX);
+            }
+        }, { passive: false });
+        dragging(canvas, (e, start) => { this.pan(e.offsetX - start.x); start.x = e.offsetX; }, (e) => {
+            this.app.select(this.eventAt(e.offsetX));
+        });
+        canvas.addEventListener('dblclick', () => this.app.show(0, this.app.device.n));
+        canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));
+        canvas.addEventListener('pointerleave', () => this.app.tip());
+        const move = (e) => {
+            const { from, to } = this.app.place;
+            const n = Math.max(1, this.app.device.n);
+            const width = to - from;
+            const middle = n * (e.offsetX - this.miniBox.x) / this.miniBox.w;
+            const first = Math.min(Math.max(0, middle - width / 2), n - width);
+            this.app.show(first, first + width);
+        };
+        dragging(this.minimap, move, move);
+    }
+}
+
+// Calls moved while the pointer is dragged, and clicked when it was not.
+function dragging(element, moved, clicked) {
+    let start = null;
+    element.addEventListener('pointerdown', (e) => {
+        start = { x: e.offsetX, y: e.offsetY, firstX: e.offsetX, far: false };
+        element.setPointerCapture(e.pointerId);
+    });
+    element.addEventListener('pointermove', (e) => {
+        if (start && (start.far || Math.abs(e.offsetX - start.firstX) > 3)) {
+            start.far = true;
+            moved(e, start);
+        }
+    });
+    element.addEventListener('pointerup', (e) => {
+        if (start && !start.far) {
+            clicked(e);
+        }
+        start = null;
+    });
+}
+
+// 1, 2, 5 times a power of ten, at least 1.
+function niceStep(least) {
+    const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+    return Math.max(1, [1, 2, 5, 10].map((m) => m * power).find((step) => step >= least));
+}
+
+// Round numbers of bytes, in powers of two.
+function sizeTicks(top, most) {
+    let step = 2 ** Math.ceil(Math.log2(top / most));
+    step = Math.max(1, step);
+    const ticks = [];
+    for (let bytes = 0; bytes <= top; bytes += step) {
+        ticks.push(bytes);
+    }
+    return ticks;
+}
+
+const tickText = (bytes) => sizeText(bytes).replace(/\.00 /, ' ').replace(/(\.\d)0 /, '$1 ');

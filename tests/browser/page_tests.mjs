@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// The interactive page in a real browser. MEMTOOL and TESTDATA name the binary and the folder of
+// snapshots. Ends with "browser: N passed, M failed".
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+
+import { Chromium, findChromium } from './chromium.mjs';
+
+const MEMTOOL = process.env.MEMTOOL || 'build/release/memtool';
+const TESTDATA = process.env.TESTDATA || 'testdata';
+const folder = mkdtempSync(join(tmpdir(), 'memtool-pages-'));
+let browser;
+
+function memtool(...args) {
+    return execFileSync(MEMTOOL, args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+}
+
+function makePage(snapshot, verb = 'trace_plot') {
+    const path = join(folder, `${basename(snapshot)}-${verb}.html`);
+    memtool(verb, snapshot, '-f', '-o', path);
+    return path;
+}
+
+const data = (name) => join(TESTDATA, 'good', name);
+const figure = (page, name) => page.value(`document.querySelector('[data-figure="${name}"] dd')?.textContent`);
+
+function equal(found, wanted, what) {
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+        throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(wanted)}`);
+    }
+}
+
+function sizeText(bytes) { // as `memtool --unit auto` prints
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let unit = 0;
+    let value = bytes;
+    while (value >= 1023.995 && unit + 1 < units.length) {
+        value /= 1024;
+        unit++;
+    }
+    return unit ? `${value.toFixed(2)} ${units[unit]}` : `${bytes} B`;
+}
+
+async function clean(page) {
+    equal(page.errors, [], 'errors on the console');
+    equal(page.requests, [], 'requests to the network');
+    await page.close();
+}
+
+// ---- the tests ----
+
+const SNAPSHOTS = ['graphs.pickle', 'streams.pickle', 'frag_oom.pickle', 'true_oom.pickle', 'transformer.pickle.gz', 'leak.pickle.gz',
+    'expandable_transformer.pickle.gz', 'torch20_history_blocks.pickle.gz', 'no_traces.pickle', 'list_only.pickle', 'context_ring3.pickle',
+    'inconsistent.pickle', 'high_addresses.pickle', 'newest_keys.pickle', 'two_devices.pickle', 'aliases.pickle'];
+
+async function figuresAgree() {
+    for (const name of SNAPSHOTS) {
+        const stats = JSON.parse(memtool('stats', '--json', data(name))).devices.find((d) => d.device >= 0);
+        const page = await browser.open(makePage(data(name)));
+        equal(await figure(page, 'reserved'), sizeText(stats.reserved_bytes), `${name} reserved`);
+        equal(await figure(page, 'allocated'), sizeText(stats.allocated_bytes), `${name} allocated`);
+        equal(await figure(page, 'requested'), sizeText(stats.requested_bytes), `${name} requested`);
+        equal(await figure(page, 'segments'), stats.segments.toLocaleString('en-US'), `${name} segments`);
+        if (stats.trace && stats.trace.events) {
+            const peak = JSON.parse(memtool('peak', '--json', data(name))).devices[0];
+            equal(await figure(page, 'peak'), sizeText(peak.peak_requested_bytes), `${name} peak`);
+            const live = await page.value('memtool.device.liveAt(memtool.device.peak)');
+            equal(live, peak.peak_requested_bytes, `${name} bytes alive at the peak, counted in the page`);
+            const segments = await page.value('memtool.state.at(memtool.device.n - 1).reduce((total, s) => total + s.size, 0)');
+            equal(segments, stats.reserved_bytes, `${name} segments at the end, found in the page`);
+        }
+        await clean(page);
+    }
+}
+
+async function emptySnapshot() {
+    const page = await browser.open(makePage(data('empty.pickle')));
+    equal(/no memory/.test(await page.value('document.body.textContent')), true, 'the empty snapshot says so');
+    await clean(page);
+}
+
+async function selectByClick() {
+    const page = await browser.open(makePage(data('transformer.pickle.gz')));
+    const before = await page.value('memtool.place.event');
+    await page.click(300, 250);
+    const after = await page.value('memtool.place.event');
+    equal(before !== after, true, 'a click on the chart selects another event');
+    equal(await page.value("Number(document.querySelector('.row.chosen')?.dataset.event)"), after, 'the list shows it');
+    equal((await page.value("document.getElementById('moment').textContent")).includes(after.toLocaleString('en-US')), true, 'the headline names it');
+    await page.hover(300, 300);
+    equal(await page.value("!document.getElementById('tip').hidden && document.getElementById('tip').textContent.includes('alive')"), true, 'a tip is shown');
+    await clean(page);
+}
+
+async function selectBlock() {
+    const page = await browser.open(makePage(data('frag_oom.pickle'), 'segment_plot'));
+    const at = await page.value(`(() => { const g = memtool.state.state[0].list[0]; const b = g.blocks[0];
+        const r = memtool.state.canvas.getBoundingClientRect();
+        return [r.x + g.x + (b.place - g.place + b.size / 2) / g.size * g.w, r.y + g.y + g.h / 2]; })()`);
+    await page.click(...at);
+    equal(await page.value("document.querySelector('#detail h2').textContent"), 'Block', 'the block is described');
+    equal(await page.value("document.querySelectorAll('#detail li').length > 0"), true, 'with its stack');
+    await clean(page);
+}
+
+async function searching() {
+    const page = await browser.open(makePage(data('transformer.pickle.gz')));
+    await page.key('/');
+    await page.type('adam.py');
+    equal(/found|of/.test(await page.value("document.getElementById('found').textContent")), true, 'a frame is found');
+    await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: 'Enter' });
+    await page.settle();
+    equal(await page.value("memtool.stacks.framesOf(memtool.device.stack[memtool.place.event]).some((f) => f.file.includes('adam.py'))"), true, 'the match has the frame');
+    const address = await page.value('memtool.device.addressText(memtool.device.addr[7])');
+    await page.value(`(() => { const i = document.getElementById('search'); i.value = '${address}'; i.dispatchEvent(new Event('input')); })()`);
+    equal(await page.value('memtool.search.matches.includes(7)'), true, 'an address is found');
+    await page.value("(() => { const i = document.getElementById('search'); i.value = '2 MiB'; i.dispatchEvent(new Event('input')); })()");
+    equal(await page.value('memtool.search.matches.every((i) => memtool.device.sizes[memtool.device.size[i]] === 2097152) && memtool.search.matches.length > 0'), true, 'a size is found');
+    await page.value("(() => { const i = document.getElementById('search'); i.value = 'nosuchframe'; i.dispatchEvent(new Event('input')); })()");
+    equal(await page.value("document.getElementById('found').textContent"), 'not found', 'what is not there is not found');
+    await clean(page);
+}
+
+async function zooming() {
+    const page = await browser.open(makePage(data('transformer.pickle.gz')));
+    const width = () => page.value('memtool.place.to - memtool.place.from');
+    const whole = await width();
+    await page.wheel(500, 250, -300);
+    const closer = await width();
+    equal(closer < whole, true, 'the wheel goes closer');
+    await page.key('+');
+    equal(await width() < closer, true, '+ goes closer');
+    await page.key('0');
+    equal(await width(), whole, '0 shows everything');
+    await clean(page);
+}
+
+async function stepping() {
+    const page = await browser.open(makePage(data('frag_oom.pickle')));
+    await page.key('p');
+    const peak = await page.value('memtool.device.about.peak_event');
+    equal(await page.value('memtool.place.event'), peak, 'p goes to the peak');
+    await page.key('ArrowRight');
+    equal(await page.value('memtool.place.event'), peak + 1, 'an arrow goes one event on');
+    await page.key('ArrowLeft');
+    equal(await page.value('memtool.place.event'), peak, 'and back');
+    await page.key('o');
+    equal(await page.value('memtool.meta.actions[memtool.device.action[memtool.place.event]]'), 'oom', 'o goes to the out-of-memory event');
+    await page.key('?');
+    equal(await page.value("document.getElementById('help').open"), true, '? shows the keys');
+    await clean(page);
+}
+
+async function sharing() {
+    const path = makePage(data('two_devices.pickle'));
+    const first = await browser.open(path, { hash: '#d=1&e=100&a=50&b=200&v=flame' });
+    equal(await first.value('[memtool.place.device, memtool.place.event, memtool.place.from, memtool.place.to, memtool.place.tab]'), [1, 100, 50, 200, 'flame'], 'the address opens the place');
+    await first.key('ArrowRight');
+    const hash = await first.value('location.hash');
+    equal(/e=101/.test(hash), true, `the address follows: ${hash}`);
+    await clean(first);
+}
+
+async function hostile() {
+    const page = await browser.open(makePage(data('hostile_names.pickle')));
+    equal(await page.value("document.querySelectorAll('script:not([type])').length"), 1, 'no script came in');
+    equal(await page.value("[...document.querySelectorAll('#legend .name')].some((e) => e.textContent.includes('<script>')) || document.body.textContent.includes('<script>alert')"), true, 'the name stays text');
+    await page.key('2');
+    equal(await page.value('memtool.flame.boxes.length > 1'), true, 'the flame graph is drawn');
+    await clean(page);
+}
+
+async function stateIsQuick(page, name) {
+    const ms = await page.value(`(() => { const t = []; for (let k = 0; k < 9; k++) { const s = performance.now();
+        memtool.state.at(Math.floor(memtool.device.n * (k + 1) / 10)); t.push(performance.now() - s); } return Math.max(...t); })()`);
+    const frame = await page.value(`(() => { const t = []; for (let k = 0; k < 9; k++) { const s = performance.now();
+        memtool.place.to = memtool.device.n * (1 - k / 12); memtool.timeline.draw(); t.push(performance.now() - s); } return t.sort((a, b) => a - b)[4]; })()`);
+    console.log(`  ${name}: state at an event ${ms.toFixed(1)} ms at most, one drawing of the chart ${frame.toFixed(1)} ms`);
+    return { ms, frame };
+}
+
+async function large() {
+    const file = process.env.BENCH_FILE;
+    const path = makePage(file);
+    const page = await browser.open(path);
+    console.log(`  ${basename(file)}: page ${(statSync(path).size / 1e6).toFixed(2)} MB, first picture after ${(page.openMs / 1000).toFixed(2)} s`);
+    await stateIsQuick(page, basename(file));
+    await clean(page);
+}
+
+async function small() {
+    const page = await browser.open(makePage(data('transformer.pickle.gz')));
+    const { ms } = await stateIsQuick(page, 'transformer');
+    equal(ms < 100, true, 'the state at any event takes less than 100 ms');
+    await clean(page);
+}
+
+async function pictures() {
+    const shots = process.env.SHOTS;
+    mkdirSync(shots, { recursive: true });
+    const files = [...['transformer.pickle.gz', 'frag_oom.pickle', 'graphs.pickle', 'true_oom.pickle', 'leak.pickle.gz'].map(data), ...(process.env.SHOT_FILES || '').split(' ').filter(Boolean)];
+    for (const file of files) {
+        const path = makePage(file);
+        for (const [width, height] of [[1280, 800], [3840, 2160]]) {
+            for (const tab of ['state', 'flame', 'settings']) {
+                const page = await browser.open(path, { width, height, hash: `#v=${tab}` });
+                await page.settle();
+                await page.picture(join(shots, `${basename(file).split('.')[0]}-${tab}-${width}.png`));
+                await page.close();
+            }
+        }
+    }
+}
+
+// ---- running them ----
+
+const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, zooming, stepping, sharing, hostile, small,
+    ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
+
+const program = findChromium();
+if (!program) {
+    console.log('no Chromium found: scripts/install-deps installs it, or set CHROMIUM');
+    console.log('browser: 0 passed, 1 failed');
+    process.exit(1);
+}
+browser = new Chromium(program);
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+    if (process.env.ONLY && process.env.ONLY !== name) {
+        continue;
+    }
+    try {
+        await test();
+    } catch (error) {
+        failed++;
+        console.log(`--- ${name}: ${error.stack}`);
+    }
+}
+await browser.close();
+rmSync(folder, { recursive: true, force: true });
+console.log(`browser: ${Object.keys(tests).length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

@@ -1,3 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: MIT
-cd "$TESTDATA/logs" && "$MEMTOOL" triage --json limit.log
