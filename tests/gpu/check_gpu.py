@@ -114,7 +114,7 @@ def refusals():
     r = work("out_of_memory", "memtool")
     if r:
         line("memtool: " in r["error"] and "The snapshot is in" in r["error"]
-             and r["last_events"] == ["oom"] or r["last_events"][-1] == "oom",
+             and r["last_events"][-1] == "oom",
              "out of memory", f"{r.get('type')}: {r['error'][:420]} | frames {r['frames'][:3]}")
     r = work("mem_pool", "memtool")
     if r:
