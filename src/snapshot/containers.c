@@ -59,6 +59,9 @@ enum mt_status mt_container_add(struct mt_machine *m, mt_word w, size_t from, si
     if (!mt_vec_reserve(&c->items, c->items.n + n)) {
         return mt_fail_nomem(m->err);
     }
+    if (n == 0) { /* memcpy wants pointers even then */
+        return MT_OK;
+    }
     memcpy(c->items.v + c->items.n, m->stack.v + from, n * sizeof(mt_word));
     c->items.n += n;
     for (size_t i = 0; i < n; i++) {
