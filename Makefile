@@ -198,6 +198,7 @@ INSTALL ?= install
 MAN_PAGES := $(sort $(wildcard man/*.[1-9]))
 INSTALLED = $(BINDIR)/memtool $(BASHDIR)/memtool $(ZSHDIR)/_memtool $(FISHDIR)/memtool.fish \
   $(LIBDIR)/libmemtool_alloc.so $(LIBDIR)/pkgconfig/memtool-alloc.pc $(INCLUDEDIR)/memtool/alloc.h \
+  $(DATADIR)/memtool/memtool_torch.py \
   $(foreach p,$(MAN_PAGES),$(MANDIR)/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
 
 $(BUILD)/completion/%: $(BUILD)/memtool
@@ -213,6 +214,7 @@ install: $(BUILD)/memtool $(BUILD)/libmemtool_alloc.so $(addprefix $(BUILD)/comp
 	$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/memtool.fish
 	$(INSTALL) -m 755 $(BUILD)/libmemtool_alloc.so $(DESTDIR)$(LIBDIR)/libmemtool_alloc.so
 	$(INSTALL) -m 644 include/memtool/alloc.h $(DESTDIR)$(INCLUDEDIR)/memtool/alloc.h
+	$(INSTALL) -m 644 scripts/memtool_torch.py $(DESTDIR)$(DATADIR)/memtool/memtool_torch.py
 	sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	  scripts/packaging/memtool-alloc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/memtool-alloc.pc
 	for p in $(MAN_PAGES); do \
