@@ -71,4 +71,8 @@ enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules
                                   const struct mt_replay *r, struct mt_error *err) MT_NODISCARD;
 void mt_categories_release(struct mt_categories *c);
 
+/* Of memory that is older than the trace: by its block's key `category` (mt_view_keep_categories),
+ * else by its stack. */
+enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g);
+
 #endif

@@ -42,11 +42,12 @@ struct mt_mask_key mt_mask_key_from(struct mt_str salt);
 
 /*
  * Replaces names by numbers that stand for them: each run of letters, digits and underscores in a
- * file name, function name, annotation, note of the user or unknown value becomes 14 decimal
- * digits, a keyed hash (SipHash-2-4) of it. Slashes, dots, brackets and the suffixes of source
- * files stay, so that folders and stacks keep their structure; so do numbers that stand alone,
- * outside of file and function names, and the words that PyTorch itself defines (actions, states,
- * categories, START and END, settings). Errors: MT_NOMEM, MT_LIMIT (beyond 2^30 strings).
+ * file name, function name, annotation, note of the user or unknown value becomes 14 digits (in
+ * text: letters), a keyed hash (SipHash-2-4) of it. Slashes, dots, brackets and the suffixes of
+ * source files stay, so that folders and stacks keep their structure; so do numbers that stand
+ * alone or at the end of words in text, and the words of the file's writer (keys, actions, states,
+ * categories, START and END, settings). Annotations that mark steps can still be told by
+ * mt_step_name_rank. Errors: MT_NOMEM, MT_LIMIT (too many strings for 32-bit ids).
  */
 enum mt_status mt_view_anonymize(struct mt_view *v, struct mt_mask_key key, struct mt_error *err)
     MT_NODISCARD;

@@ -365,6 +365,21 @@ enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules
     return status;
 }
 
+enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+{
+    const struct mt_snapshot *s = c->replay->snapshot;
+    uint32_t extra = g->block != MT_NEVER ? s->blocks[g->block].extra : 0;
+    for (; extra; extra = s->extras[extra].next) {
+        const struct mt_value *v = &s->values[s->extras[extra].value];
+        if (v->kind == MT_VALUE_STR &&
+            mt_str_equal(mt_snapshot_str(s, s->extras[extra].key), MT_STR("category"))) {
+            enum mt_category told = mt_category_parse(mt_snapshot_str(s, v->u.id));
+            return told < MT_CATEGORY_COUNT ? told : MT_CATEGORY_UNKNOWN;
+        }
+    }
+    return (enum mt_category)c->stacks[g->stack];
+}
+
 void mt_categories_release(struct mt_categories *c)
 {
     mt_mem_free(c->stacks);

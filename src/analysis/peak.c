@@ -192,7 +192,7 @@ static uint32_t ghost_stream(const struct holder *h, const struct mt_ghost *g)
 static bool add_ghost(struct holder *h, const struct mt_ghost *g)
 {
     struct held m = {.addr = g->addr, .size = g->size, .stack = g->stack, .old = true};
-    m.category = (enum mt_category)h->categories.stacks[g->stack];
+    m.category = mt_category_of_ghost(&h->categories, g);
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = pool_key(h, 0, g->addr, g->size); break;

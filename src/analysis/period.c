@@ -24,6 +24,7 @@
 
 #include <memtool/hash.h>
 #include <memtool/mem.h>
+#include <memtool/step_name.h>
 
 void mt_periods_release(struct mt_periods *p)
 {
@@ -99,20 +100,6 @@ static void plain_name(struct mt_buf *b, struct mt_str name)
     }
 }
 
-/* How surely a name marks a step: torch.profiler's own mark, the optimizer's, then words. */
-static int name_rank(struct mt_str name)
-{
-    static const struct mt_str SIGNS[] = {MT_STR_INIT("batch"), MT_STR_INIT("iter"),
-                                          MT_STR_INIT("step"), MT_STR_INIT("Optimizer.step"),
-                                          MT_STR_INIT("ProfilerStep")};
-    for (size_t i = MT_COUNT(SIGNS); i-- > 0;) {
-        if (mt_str_find(name, SIGNS[i]) != SIZE_MAX) {
-            return (int)i + 1;
-        }
-    }
-    return 0;
-}
-
 struct naming {
     struct mt_arena arena;
     struct mt_intern names;  /* plain names */
@@ -158,8 +145,8 @@ static uint32_t best_name(const struct naming *n)
         if (n->counts.v[id] <= MT_PERIODS_NEEDED) {
             continue;
         }
-        int rank = name_rank(mt_intern_get(&n->names, id));
-        int best_rank = best ? name_rank(mt_intern_get(&n->names, best)) : -1;
+        int rank = mt_step_name_rank(mt_intern_get(&n->names, id));
+        int best_rank = best ? mt_step_name_rank(mt_intern_get(&n->names, best)) : -1;
         if (rank > best_rank || (rank == best_rank && n->counts.v[id] > n->counts.v[best])) {
             best = id;
         }

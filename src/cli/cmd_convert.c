@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <memtool/export.h>
+#include <memtool/keep_categories.h>
 #include <memtool/slice.h>
 #include <memtool/view.h>
 #include <memtool/write.h>
@@ -222,6 +223,9 @@ static enum mt_status change(const struct mt_cli *cli, const struct convert_sett
 {
     if (c->format < FORMAT_EXPORTS && !mt_filter_is_open(&c->filter)) {
         MT_TRY(mt_view_slice(v, &c->filter, err));
+    }
+    if (c->drop_frames || c->anonymize) {
+        MT_TRY(mt_view_keep_categories(v, err)); /* the names that tell it will go */
     }
     if (c->drop_frames) {
         MT_TRY(mt_view_drop_frames(v, err));

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names become numbers. A string may be a file name in one place and a key or a setting in another,
- * so the table of strings is laid out four times over: as it was, as file names, as function names,
- * as other text. A string id plus n, 2n or 3n names the masked form, which is made only where it is
- * used. Writers write only what is referred to, so nothing of the first table gets out that should
- * not.
+ * so the table of strings is laid out five times over: as it was, as file names, as function names,
+ * as annotations, as other text. A string id plus n, 2n, 3n or 4n names the masked form, which is
+ * made only where it is used. Writers write only what is referred to, so nothing of the first table
+ * gets out that should not.
  *
  * The masks hold decimal digits only: letters could spell a short name of the original by chance.
+ * In text, where numbers stay as they are, the digits are written as the letters QXZJVWKPGY, which
+ * spell nothing.
  */
 #include <memtool/view.h>
 
 #include <string.h>
 
 #include <memtool/arena.h>
+#include <memtool/step_name.h>
 
 /* ---- a keyed hash: SipHash-2-4 (Aumasson and Bernstein 2012) ---- */
 
@@ -75,13 +78,13 @@ struct mt_mask_key mt_mask_key_from(struct mt_str salt)
 
 /* ---- masking one string ---- */
 
-enum role { ROLE_FILE = 1, ROLE_NAME, ROLE_TEXT };
+enum role { ROLE_FILE = 1, ROLE_NAME, ROLE_ANNOTATION, ROLE_TEXT, ROLES };
 
 struct masking {
     struct mt_view *view;
     struct mt_mask_key key;
     uint32_t n;             /* strings of the original */
-    struct mt_str *strings; /* 4 n */
+    struct mt_str *strings; /* ROLES x n */
     struct mt_arena arena;
     struct mt_buf scratch;
     bool failed;
@@ -121,17 +124,22 @@ static bool is_source_suffix(struct mt_str s, size_t at, size_t n)
 }
 
 /* 14 digits hold 46 bits: among 100,000 names two collide in one file of 20,000. */
-static void put_mask(struct masking *m, const char *p, size_t n)
+static void put_mask(struct masking *m, const char *p, size_t n, enum role role)
 {
+    static const char letters[] = "QXZJVWKPGY";
     uint64_t digits = sip_hash(m->key, p, n) % UINT64_C(100000000000000);
+    size_t from = m->scratch.n;
     mt_buf_printf(&m->scratch, "%014llu", (unsigned long long)digits);
+    for (size_t i = from; role >= ROLE_ANNOTATION && i < m->scratch.n; i++) {
+        m->scratch.p[i] = letters[m->scratch.p[i] - '0'];
+    }
 }
 
 /* A name with its number behind ("step_12", "ProfilerStep12") keeps the number where it is text. */
 static size_t masked_length(const char *p, size_t n, enum role role)
 {
     size_t end = n;
-    while (role == ROLE_TEXT && end > 0 && p[end - 1] >= '0' && p[end - 1] <= '9') {
+    while (role >= ROLE_ANNOTATION && end > 0 && p[end - 1] >= '0' && p[end - 1] <= '9') {
         end--;
     }
     return end;
@@ -150,14 +158,17 @@ static void mask(struct masking *m, struct mt_str s, enum role role)
             continue;
         }
         if ((role == ROLE_FILE && is_source_suffix(s, i, n)) ||
-            (role == ROLE_TEXT && is_number(s.p + i, n))) {
+            (role >= ROLE_ANNOTATION && is_number(s.p + i, n))) {
             mt_buf_add(&m->scratch, s.p + i, n);
         } else {
             size_t masked = masked_length(s.p + i, n, role);
-            put_mask(m, s.p + i, masked);
+            put_mask(m, s.p + i, masked, role);
             mt_buf_add(&m->scratch, s.p + i + masked, n - masked);
         }
         i += n;
+    }
+    for (int rank = role == ROLE_ANNOTATION ? mt_step_name_rank(s) : 0; rank > 0; rank--) {
+        mt_buf_char(&m->scratch, MT_STEP_NAME_SIGN); /* leaks must find the same steps */
     }
 }
 
@@ -215,7 +226,8 @@ static bool mask_frames(struct masking *m)
     for (size_t i = 1; i < s->n_frames; i++) {
         /* user_defined events tell an annotation by such a frame; its name lies in filename */
         bool annotation = frames[i].line == 0 && is_stage(m, frames[i].name);
-        frames[i].filename = masked(m, frames[i].filename, annotation ? ROLE_TEXT : ROLE_FILE);
+        frames[i].filename =
+            masked(m, frames[i].filename, annotation ? ROLE_ANNOTATION : ROLE_FILE);
         if (!annotation) {
             frames[i].name = masked(m, frames[i].name, ROLE_NAME);
         }
@@ -232,7 +244,7 @@ static bool mask_annotations(struct masking *m)
         return false;
     }
     for (size_t i = 0; i < s->n_annotations; i++) {
-        a[i].name = masked(m, a[i].name, ROLE_TEXT);
+        a[i].name = masked(m, a[i].name, ROLE_ANNOTATION);
         if (!is_stage(m, a[i].stage)) {
             a[i].stage = masked(m, a[i].stage, ROLE_TEXT);
         }
@@ -259,44 +271,6 @@ static bool mask_column(struct masking *m, enum mt_event_column c)
     }
     s->columns[c] = ids;
     return true;
-}
-
-static bool mask_segments(struct masking *m, const struct mt_segment **of, size_t n)
-{
-    struct mt_segment *segments = mt_view_copy(m->view, *of, n, sizeof *segments);
-    if (!segments) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        segments[i].type_name = masked(m, segments[i].type_name, ROLE_NAME);
-    }
-    *of = segments;
-    return true;
-}
-
-/* Words of the file's writer that memtool does not know: a state, a kind of pool, an action. They
- * are program words, but nobody has looked at them: masked. */
-static bool mask_words(struct masking *m)
-{
-    struct mt_snapshot *s = &m->view->s;
-    struct mt_block *blocks = mt_view_copy(m->view, s->blocks, s->n_blocks, sizeof *blocks);
-    struct mt_event_shape *shapes =
-        mt_view_copy(m->view, s->event_shapes, s->n_event_shapes, sizeof *shapes);
-    if (!blocks || !shapes) {
-        return false;
-    }
-    for (size_t i = 0; i < s->n_blocks; i++) {
-        if (blocks[i].state == MT_BLOCK_OTHER) {
-            blocks[i].state_name = masked(m, blocks[i].state_name, ROLE_NAME);
-        }
-    }
-    for (size_t i = 0; i < s->n_event_shapes; i++) {
-        shapes[i].action_name = masked(m, shapes[i].action_name, ROLE_NAME);
-    }
-    s->blocks = blocks;
-    s->event_shapes = shapes;
-    return mask_segments(m, &s->segments, s->n_segments) &&
-           mask_segments(m, &s->host_segments, s->n_host_segments);
 }
 
 /* Every text among the generic values but for the settings: their keys, and the string of
@@ -329,7 +303,8 @@ static bool mask_values(struct masking *m)
         return false;
     }
     for (size_t i = 0; i < s->n_values; i++) {
-        if (values[i].kind == MT_VALUE_STR || values[i].kind == MT_VALUE_BYTES) {
+        bool text = values[i].kind == MT_VALUE_STR || values[i].kind == MT_VALUE_BYTES;
+        if (text && !is_category(m, values[i].u.id)) {
             values[i].u.id = masked(m, values[i].u.id, ROLE_TEXT);
         }
     }
@@ -340,7 +315,7 @@ static bool mask_values(struct masking *m)
 
 static bool mask_all(struct masking *m)
 {
-    return mask_frames(m) && mask_annotations(m) && mask_values(m) && mask_words(m) &&
+    return mask_frames(m) && mask_annotations(m) && mask_values(m) &&
            mask_column(m, MT_COLUMN_COMPILE_CONTEXT) && mask_column(m, MT_COLUMN_USER_METADATA) &&
            mask_column(m, MT_COLUMN_INTERNAL_METADATA) && mask_column(m, MT_COLUMN_CATEGORY) &&
            !m->failed;
@@ -350,14 +325,14 @@ static bool mask_all(struct masking *m)
 static bool own_strings(struct masking *m)
 {
     size_t bytes = 0;
-    for (size_t i = m->n; i < 4 * (size_t)m->n; i++) {
+    for (size_t i = m->n; i < ROLES * (size_t)m->n; i++) {
         bytes += m->strings[i].n;
     }
     char *block = mt_view_alloc(m->view, bytes + 1, 1);
     if (!block) {
         return false;
     }
-    for (size_t i = m->n, at = 0; i < 4 * (size_t)m->n; i++) {
+    for (size_t i = m->n, at = 0; i < ROLES * (size_t)m->n; i++) {
         if (m->strings[i].n) {
             memcpy(block + at, m->strings[i].p, m->strings[i].n);
         }
@@ -370,11 +345,11 @@ static bool own_strings(struct masking *m)
 enum mt_status mt_view_anonymize(struct mt_view *v, struct mt_mask_key key, struct mt_error *err)
 {
     struct mt_snapshot *s = &v->s;
-    if (s->n_strings > UINT32_MAX / 4) {
+    if (s->n_strings > UINT32_MAX / ROLES) {
         return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "too many distinct names to mask");
     }
     struct masking m = {.view = v, .key = key, .n = (uint32_t)s->n_strings};
-    m.strings = mt_view_alloc(v, 4 * s->n_strings, sizeof *m.strings);
+    m.strings = mt_view_alloc(v, ROLES * s->n_strings, sizeof *m.strings);
     bool ok = m.strings != NULL;
     if (ok) {
         memcpy(m.strings, s->strings, s->n_strings * sizeof *m.strings);
@@ -382,7 +357,7 @@ enum mt_status mt_view_anonymize(struct mt_view *v, struct mt_mask_key key, stru
     }
     if (ok) {
         s->strings = m.strings;
-        s->n_strings *= 4;
+        s->n_strings *= ROLES;
     }
     mt_arena_release(&m.arena);
     mt_buf_release(&m.scratch);

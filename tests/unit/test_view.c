@@ -6,6 +6,7 @@
 
 #include <memtool/builder.h>
 #include <memtool/keys.h>
+#include <memtool/step_name.h>
 #include <memtool/view.h>
 #include <memtool/write.h>
 
@@ -200,8 +201,9 @@ START_TEST(structure_stays)
     struct mt_str note = value_behind(text, "\"user_metadata\":\"");
     ck_assert_mem_eq(note.p + note.n - 2, " 7", 2);
     struct mt_str step = value_behind(text, "\"stage\":\"START\",\"name\":\"");
-    ck_assert_uint_eq(step.n, 14 + 1 + 14 + 2);
-    ck_assert_mem_eq(step.p + step.n - 2, "12", 2);
+    ck_assert_uint_eq(step.n, 14 + 1 + 14 + 2 + 3); /* "step" is a name of rank 3 */
+    ck_assert_mem_eq(step.p + step.n - 5, "12~~~", 5);
+    ck_assert_int_eq(mt_step_name_rank(step), mt_step_name_rank(MT_STR("secret step_12")));
     /* the same annotation, told by a user_defined event */
     struct mt_str mark = value_behind(text, "\"name\":\"START\",\"filename\":\"");
     ck_assert(mt_str_equal(mark, step));
