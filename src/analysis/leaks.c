@@ -209,14 +209,14 @@ static uint64_t largest_drop(const uint64_t *y, size_t n)
     return drop;
 }
 
-static struct mt_rising judge_row(struct table *t, size_t row)
+/* `alone`: the row is judged beside what the others allocate; a row that stands for the work itself
+ * (the rest, or memory without frames) beside all. */
+static struct mt_rising judge_row(struct table *t, size_t row, bool alone)
 {
     uint64_t *bytes = &t->bytes[row * t->n];
     uint64_t *count = &t->count[row * t->n];
-    /* The work beside which a row is judged is what the others allocate; for the rest, which is
-     * nearly everything, it is all. */
     for (size_t p = 0; p < t->n; p++) {
-        t->others[p] = t->volume[p] - (row ? t->allocated[row * t->n + p] : 0);
+        t->others[p] = t->volume[p] - (alone ? t->allocated[row * t->n + p] : 0);
     }
     uint64_t dropped = largest_drop(bytes, t->n);
     mt_floor_of(bytes, t->n);
@@ -268,7 +268,7 @@ static enum mt_status judge_stacks(struct walk *w, struct mt_leaks *out, size_t 
         if (!row) {
             continue;
         }
-        struct mt_rising r = judge_row(&w->t, row);
+        struct mt_rising r = judge_row(&w->t, row, w->s->stacks[stack].n > 0);
         if (r.rise == MT_RISE_FILLS) {
             note_filled(out, &w->t, row, stack);
         } else if (r.rise == MT_RISE_STEADY) {
@@ -291,7 +291,7 @@ static enum mt_status judge_rest(struct walk *w, struct mt_leaks *out, size_t n,
         return mt_fail_nomem(err);
     }
     walk_levels(w);
-    struct mt_rising r = judge_row(&w->t, 0);
+    struct mt_rising r = judge_row(&w->t, 0, false);
     bool rises = r.rise == MT_RISE_STEADY;
     if (rises && !add_growth(&w->t, out, 0, 0, &r)) {
         return mt_fail_nomem(err);

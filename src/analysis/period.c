@@ -283,13 +283,19 @@ static bool signs_init(struct signs *x, const struct mt_replay *r, bool with_siz
     return true;
 }
 
+/* Two whole periods: too few for a verdict, but they tell that the trace is too short. */
+enum { FEWEST = 3 };
+
+/* Below this share an anchor marks a loop inside of a step, such as that over the parameters. */
+static const double LEAST_SHARE = 0.5;
+
 /* Comes often enough, over half of the trace, and nine in ten distances are within three times of
  * each other: bursts inside a step and rare events fail here. */
 static bool is_anchor(const struct signs *x, uint32_t t, size_t n_events)
 {
     const uint32_t *at = &x->at[x->first[t]];
     size_t n = x->first[t + 1] - x->first[t];
-    if (n <= MT_PERIODS_NEEDED || at[n - 1] - at[0] < n_events / 2) {
+    if (n < FEWEST || at[n - 1] - at[0] < n_events / 2) {
         return false;
     }
     for (size_t i = 0; i + 1 < n; i++) {
@@ -344,17 +350,20 @@ static bool add_anchor(struct anchors *a, const struct signs *x, uint32_t t)
     return mt_vec_push(&a->list, fresh);
 }
 
-/* Near equals are within a fifth of the best share. */
-static const struct anchor *best_anchor(const struct anchors *a)
+/* Of the anchors that come at least `least` times; near equals are within a fifth of the best
+ * share.
+ */
+static const struct anchor *best_anchor(const struct anchors *a, size_t least)
 {
-    double most = 0;
+    double most = LEAST_SHARE / 0.8;
     for (size_t i = 0; i < a->list.n; i++) {
-        most = a->list.v[i].share > most ? a->list.v[i].share : most;
+        const struct anchor *x = &a->list.v[i];
+        most = x->count >= least && x->share > most ? x->share : most;
     }
     const struct anchor *best = NULL;
     for (size_t i = 0; i < a->list.n; i++) {
         const struct anchor *x = &a->list.v[i];
-        if (x->share >= 0.8 * most && (!best || x->count > best->count)) {
+        if (x->count >= least && x->share >= 0.8 * most && (!best || x->count > best->count)) {
             best = x;
         }
     }
@@ -371,7 +380,11 @@ static enum mt_status by_structure(struct mt_periods *p, const struct mt_replay 
     for (uint32_t t = 0; ok && enough && t < x.n; t++) {
         ok = !is_anchor(&x, t, r->n) || add_anchor(&anchors, &x, t);
     }
-    const struct anchor *best = ok ? best_anchor(&anchors) : NULL;
+    /* Few occurrences explain nearly any count, so they are asked only when nothing else speaks. */
+    const struct anchor *best = ok ? best_anchor(&anchors, MT_PERIODS_NEEDED + 1) : NULL;
+    if (ok && !best && !with_size) {
+        best = best_anchor(&anchors, FEWEST);
+    }
     if (best) {
         p->source = MT_PERIOD_DETECTED;
         p->stack = r->events[x.at[x.first[best->sign]]].stack;

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <memtool/builder.h>
 #include <memtool/leaks.h>
@@ -362,6 +363,54 @@ START_TEST(annotations_mark_the_steps)
 }
 END_TEST
 
+/* Four steps, each with a loop of its own inside: the inner loop is not taken for the steps. */
+START_TEST(inner_loop_of_few_steps)
+{
+    struct loop l;
+    loop_begin(&l);
+    for (int step = 0; step < 4; step++) {
+        for (int part = 0; part < 3; part++) {
+            work(&l, 1);
+        }
+        for (int parameter = 0; parameter < 8; parameter++) {
+            uint64_t a = take(&l, OTHER, 4096);
+            give(&l, a, 4096);
+        }
+        take(&l, EXTRA, 64 * MIB);
+    }
+    const struct mt_leaks *k = judge(&l);
+    ck_assert_int_eq(k->verdict, MT_LEAK_UNKNOWN);
+    ck_assert_int_eq(k->reason, MT_LEAK_TOO_SHORT);
+    ck_assert_uint_eq(mt_periods_count(&k->periods), 3);
+    loop_end(&l);
+}
+END_TEST
+
+/* Without frames all memory is one row, and longer inputs are still no leak. */
+START_TEST(longer_inputs_without_frames)
+{
+    struct loop l;
+    loop_begin(&l);
+    memset(l.stacks, 0, sizeof l.stacks);
+    uint64_t old = 0;
+    uint64_t old_size = 0;
+    for (uint64_t step = 0; step < 40; step++) {
+        uint64_t scale = 1 + step / 5;
+        work(&l, scale);
+        uint64_t fresh = take(&l, EXTRA, 20 * MIB * scale);
+        if (old) {
+            give(&l, old, old_size);
+        }
+        old = fresh;
+        old_size = 20 * MIB * scale;
+    }
+    struct mt_leak_options o = {.threshold = MT_LEAK_THRESHOLD, .period.events = 8};
+    const struct mt_leaks *k = loop_judge(&l, &o);
+    ck_assert_int_eq(k->verdict, MT_LEAK_NO);
+    loop_end(&l);
+}
+END_TEST
+
 /* More periods than points are taken together; the slope stays per step. */
 START_TEST(many_periods)
 {
@@ -451,6 +500,8 @@ int main(void)
     tcase_add_test(t, warm_up_is_not_counted);
     tcase_add_test(t, too_few_periods);
     tcase_add_test(t, annotations_mark_the_steps);
+    tcase_add_test(t, inner_loop_of_few_steps);
+    tcase_add_test(t, longer_inputs_without_frames);
     tcase_add_test(t, many_periods);
     tcase_add_test(t, lifetimes);
     tcase_add_test(t, moments);
