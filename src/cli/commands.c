@@ -3,6 +3,7 @@
 #include "command.h"
 
 extern const struct mt_command mt_cmd_info;
+extern const struct mt_command mt_cmd_triage;
 extern const struct mt_command mt_cmd_stats;
 extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
@@ -27,6 +28,7 @@ extern const struct mt_command mt_cmd_completion;
 /* clang-format off */
 const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_info,
+    &mt_cmd_triage,
     &mt_cmd_stats,
     &mt_cmd_peak,
     &mt_cmd_leaks,

@@ -27,8 +27,17 @@ bool mt_str_ends(struct mt_str s, struct mt_str suffix)
 
 size_t mt_str_find(struct mt_str s, struct mt_str part)
 {
-    for (size_t i = 0; part.n <= s.n && i <= s.n - part.n; i++) {
-        if (part.n == 0 || memcmp(s.p + i, part.p, part.n) == 0) {
+    if (part.n == 0 || part.n > s.n) {
+        return part.n == 0 ? 0 : SIZE_MAX;
+    }
+    size_t last = s.n - part.n;
+    for (size_t i = 0; i <= last; i++) {
+        const char *first = memchr(s.p + i, part.p[0], last - i + 1);
+        if (!first) {
+            return SIZE_MAX;
+        }
+        i = (size_t)(first - s.p);
+        if (memcmp(first, part.p, part.n) == 0) {
             return i;
         }
     }

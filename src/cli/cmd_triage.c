@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool triage: why did it die, and what to try first. Logs and snapshots, in any mixture. */
+#include <errno.h>
+
+#include <memtool/read.h>
+#include <memtool/report_triage.h>
+
+#include "command.h"
+
+struct triage_settings {
+    struct mt_common common;
+    uint64_t device_used;
+    bool exit_code;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+
+static const struct mt_option OPTIONS[] = {
+    {.name = "device-used",
+     .kind = MT_OPTION_SIZE,
+     .offset = offsetof(struct triage_settings, device_used),
+     .arg = "SIZE",
+     .help = "memory in use on the whole card, as nvidia-smi or device_memory_used say",
+     .common = true},
+    {.name = "exit-code",
+     .kind = MT_OPTION_FLAG,
+     .offset = offsetof(struct triage_settings, exit_code),
+     .help = "exit with 1 when an out-of-memory event was found",
+     .common = true},
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+};
+
+const struct mt_command mt_cmd_triage = {
+    .name = "triage",
+    .summary = "why did it die, and what to try first",
+    .usage = "[options] LOG|SNAPSHOT...",
+    .description =
+        "Reads logs as they are (any size, colours, rank prefixes, wrapped and cut lines; - is "
+        "standard input), finds the out-of-memory events of PyTorch and of other frameworks, and "
+        "says what held the memory, why the request did not fit, and what to try first. "
+        "Look-alikes "
+        "(host memory, /dev/shm, disk, SIGKILL) are told apart. With a snapshot it also names the "
+        "stacks that hold the memory.",
+    .examples = "memtool triage train.log                  the verdict and the first three steps\n"
+                "memtool triage train.log oom.pickle       the same, with what a snapshot shows",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct triage_settings),
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+};
+
+/* Bytes looked at to tell a snapshot from a log. */
+enum { PEEK_BYTES = 65536 };
+
+static bool holds(const unsigned char *p, size_t n, const char *word)
+{
+    return mt_str_find((struct mt_str){(const char *)p, n}, mt_str_from(word)) != SIZE_MAX;
+}
+
+/* Pickle, gzip, zip; JSON and HTML only with a snapshot's keys in it, for logs may be either. */
+static bool looks_like_snapshot(const unsigned char *p, size_t n)
+{
+    if (n < 2) {
+        return false;
+    }
+    if ((p[0] == 0x80 && p[1] <= 5) || (p[0] == 0x1f && p[1] == 0x8b) ||
+        (p[0] == 'P' && p[1] == 'K')) {
+        return true;
+    }
+    bool keys = holds(p, n, "\"device_traces\"") || holds(p, n, "\"segments\"") ||
+                holds(p, n, "\"total_size\"");
+    return (p[0] == '{' || p[0] == '[') && keys;
+}
+
+static int fail_io(struct mt_cli *cli, const char *file, const char *what)
+{
+    struct mt_error err;
+    (void)mt_fail(&err, MT_IO, MT_NO_OFFSET, "%s: %s", what, strerror(errno));
+    return mt_cli_fail(cli, file, &err);
+}
+
+/* Reads on from where `in` stands; `read` bytes were taken into the triage before. */
+static enum mt_status feed_rest(struct mt_triage *t, FILE *in, struct mt_error *err)
+{
+    for (;;) {
+        size_t room;
+        void *space = mt_triage_space(t, &room);
+        size_t n = fread(space, 1, room, in);
+        if (n == 0) {
+            return mt_triage_end(t, err);
+        }
+        MT_TRY(mt_triage_commit(t, n, err));
+    }
+}
+
+static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, FILE *in,
+                    const unsigned char *peeked, size_t n)
+{
+    struct mt_error err;
+    if (n == 0) {
+        (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "the input is empty");
+        return mt_cli_fail(cli, file, &err);
+    }
+    enum mt_status status = mt_triage_feed(t, peeked, n, &err);
+    if (status == MT_OK) {
+        status = feed_rest(t, in, &err);
+    }
+    if (status == MT_OK && ferror(in)) {
+        return fail_io(cli, file, "cannot read");
+    }
+    return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
+}
+
+/* The snapshots of one call; they must outlive the decision. */
+struct inputs {
+    struct mt_snapshot *snapshots;
+    size_t n;
+};
+
+static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
+                         const char *file, struct inputs *inputs)
+{
+    struct mt_error err;
+    struct mt_snapshot *s = &inputs->snapshots[inputs->n];
+    int code = mt_cli_load(cli, common, file, s);
+    if (code != 0 && code != 4) {
+        return code;
+    }
+    inputs->n++;
+    enum mt_status status = mt_triage_snapshot(t, s, file, &err);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
+}
+
+static int read_input(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
+                      const char *file, struct inputs *inputs)
+{
+    static const char STDIN[] = "-";
+    bool is_stdin = strcmp(file, STDIN) == 0;
+    unsigned char *peek = mt_mem_alloc(PEEK_BYTES, 1);
+    FILE *in = is_stdin ? stdin : fopen(file, "rb");
+    int code;
+    if (!peek || !in) {
+        code = in ? 6 : fail_io(cli, file, "cannot open");
+    } else {
+        size_t n = fread(peek, 1, PEEK_BYTES, in);
+        if (n == 0 && ferror(in)) {
+            code = fail_io(cli, file, "cannot read");
+        } else if (!is_stdin && looks_like_snapshot(peek, n)) {
+            code = read_snapshot(cli, common, t, file, inputs);
+        } else {
+            code = read_log(cli, t, file, in, peek, n);
+        }
+    }
+    if (in && !is_stdin) {
+        fclose(in);
+    }
+    mt_mem_free(peek);
+    return code;
+}
+
+static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
+                  const char *file)
+{
+    struct mt_triage_result result;
+    struct mt_error err;
+    struct mt_report r = mt_cli_report(cli, &x->common, file);
+    enum mt_status status = mt_triage_decide(t, &result, &err);
+    if (status == MT_OK) {
+        status = r.json ? mt_report_triage_json(&r, &result, &err)
+                        : mt_report_triage_text(&r, &result, &err);
+    }
+    if (status != MT_OK) {
+        return mt_cli_fail(cli, file, &err);
+    }
+    return x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : 0;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    const struct triage_settings *x = settings;
+    struct mt_triage_options options = {.device_used = x->device_used, .hash_seed = cli->hash_seed};
+    struct mt_triage *t = mt_triage_new(&options);
+    struct inputs inputs = {.snapshots = mt_mem_zalloc(n_files, sizeof *inputs.snapshots)};
+    int code = t && inputs.snapshots ? 0 : 6;
+    for (size_t i = 0; i < n_files && code == 0; i++) {
+        code = read_input(cli, &x->common, t, files[i], &inputs);
+    }
+    if (code == 0) {
+        code = report(cli, x, t, files[0]);
+    }
+    for (size_t i = 0; i < inputs.n; i++) {
+        mt_snapshot_release(&inputs.snapshots[i]);
+    }
+    mt_mem_free(inputs.snapshots);
+    mt_triage_free(t);
+    return code;
+}

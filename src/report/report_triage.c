@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A triage as one screen of text. Each section is built by itself; the ones that must be seen come
+ * first (what happened, the bar, the verdict, the first steps), the others are added in order as
+ * long as they fit into the screen. With -v everything is printed.
+ */
+#include <inttypes.h>
+
+#include <memtool/report_triage.h>
+
+enum { BAR_CELLS = 64, MAX_WIDTH = 100, STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
+
+struct screen {
+    const struct mt_report *r;
+    const struct mt_triage_result *x;
+    int width;
+    struct mt_buf text; /* the section under construction */
+    int lines;          /* printed so far */
+};
+
+static int count_lines(struct mt_str s)
+{
+    int n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        n += s.p[i] == '\n';
+    }
+    return n;
+}
+
+/* Words of `s`, wrapped; the cursor stands in `column`, later lines begin with `indent` blanks. */
+static void wrap_from(struct screen *c, int column, int indent, struct mt_str s)
+{
+    struct mt_buf safe = {0};
+    mt_text_safe(&safe, s);
+    struct mt_str words = mt_buf_view(&safe);
+    bool first = true;
+    for (size_t at = 0; at < words.n;) {
+        size_t end = at;
+        while (end < words.n && words.p[end] != ' ') {
+            end++;
+        }
+        int length = (int)(end - at);
+        if (!first && column + 1 + length > c->width) {
+            mt_buf_printf(&c->text, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        if (!first) {
+            mt_buf_char(&c->text, ' ');
+            column++;
+        }
+        mt_buf_add(&c->text, words.p + at, end - at);
+        column += length;
+        first = false;
+        at = end;
+        while (at < words.n && words.p[at] == ' ') {
+            at++;
+        }
+    }
+    mt_buf_char(&c->text, '\n');
+    mt_buf_release(&safe);
+}
+
+/* The same behind a lead of one byte a column. */
+static void wrap(struct screen *c, const char *lead, int indent, struct mt_str s)
+{
+    mt_buf_text(&c->text, lead);
+    wrap_from(c, (int)strlen(lead), indent, s);
+}
+
+static void wrap_text(struct screen *c, const char *lead, int indent, const char *s)
+{
+    wrap(c, lead, indent, mt_str_from(s));
+}
+
+/* Prints the section when it is needed or fits; returns whether it did. */
+static bool emit(struct screen *c, bool needed)
+{
+    int lines = count_lines(mt_buf_view(&c->text));
+    bool fits = needed || c->r->verbose > 0 || c->lines + lines <= MT_TRIAGE_LINES;
+    if (fits && c->text.n > 0) {
+        fwrite(c->text.p, 1, c->text.n, c->r->out);
+        c->lines += lines;
+    }
+    if (!c->text.failed) {
+        mt_buf_reset(&c->text);
+    }
+    return fits;
+}
+
+static void heading(struct screen *c, enum mt_color color, const char *word)
+{
+    mt_buf_printf(&c->text, "%s%s%s", mt_color_begin(c->r, color), word, mt_color_end(c->r));
+}
+
+/* ---- what happened ---- */
+
+static const struct {
+    const char *id, *name;
+} NAMES[] = {
+    {"torch", "PyTorch"},   {"jax", "JAX"},           {"tensorflow", "TensorFlow"},
+    {"ggml", "llama.cpp"},  {"cupy", "CuPy"},         {"rmm", "RMM"},
+    {"paddle", "Paddle"},   {"julia", "CUDA.jl"},     {"onnxruntime", "ONNX Runtime"},
+    {"vllm", "vLLM"},       {"sglang", "SGLang"},     {"nccl", "NCCL"},
+    {"host", "the system"}, {"tensorrt", "TensorRT"}, {"cuda", "CUDA"},
+    {"triton", "Triton"},   {"numpy", "NumPy"},
+};
+
+static const char *framework_name(const char *id)
+{
+    for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
+        if (strcmp(NAMES[i].id, id) == 0) {
+            return NAMES[i].name;
+        }
+    }
+    return id;
+}
+
+static void print_place(struct screen *c, const struct mt_incident *i)
+{
+    struct mt_buf line = {0};
+    mt_buf_printf(&line, "%s:%" PRIu64 ": %s", c->r->file, i->line, framework_name(i->framework));
+    if (strncmp(i->format, "torch-", 6) == 0 && i->format[6] >= '0' && i->format[6] <= '9') {
+        mt_buf_printf(&line, " %s", i->format + 6);
+    }
+    if (i->backend[0] && strcmp(i->backend, "cuda") != 0) {
+        mt_buf_printf(&line, " (%s)", i->backend);
+    }
+    if (i->device >= 0) {
+        mt_buf_printf(&line, ", device %" PRId64, i->device);
+    }
+    if (i->rank >= 0) {
+        mt_buf_printf(&line, ", rank %" PRId64, i->rank);
+    }
+    if (i->repeats > 0) {
+        mt_buf_printf(&line, ", printed %" PRIu32 " times", i->repeats + 1);
+    }
+    if (mt_oom_has(&i->numbers, MT_OOM_REQUESTED)) {
+        mt_buf_printf(&line, ": asked for %s",
+                      mt_report_size(c->r, mt_oom_get(&i->numbers, MT_OOM_REQUESTED)).s);
+    }
+    wrap(c, "", 2, mt_buf_view(&line));
+    mt_buf_release(&line);
+}
+
+static void print_message(struct screen *c, const struct mt_incident *i)
+{
+    struct mt_str s = i->text;
+    size_t room = (size_t)c->width - 6;
+    if (c->r->verbose == 0 && s.n > room) {
+        s.n = room;
+        while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80) {
+            s.n--;
+        }
+    }
+    mt_buf_text(&c->text, "  > ");
+    mt_text_safe(&c->text, s);
+    mt_buf_text(&c->text, s.n < i->text.n ? "..\n" : "\n");
+}
+
+/* ---- the bar ---- */
+
+struct part {
+    char mark;
+    const char *words;
+    uint64_t bytes;
+    bool known;
+};
+
+enum { PART_MAX = 6 };
+
+static uint64_t get(const struct mt_incident *i, enum mt_oom_field f)
+{
+    return mt_oom_get(&i->numbers, f);
+}
+
+static bool has(const struct mt_incident *i, enum mt_oom_field f)
+{
+    return mt_oom_has(&i->numbers, f);
+}
+
+/* What the card's memory was used for; the rest is what no figure explains. */
+static size_t make_parts(const struct mt_incident *i, struct part *parts)
+{
+    bool mps = strcmp(i->backend, "mps") == 0, own = has(i, MT_OOM_PROCESS);
+    size_t n = 0;
+    parts[n++] =
+        (struct part){'#', "live tensors", get(i, MT_OOM_ALLOCATED), has(i, MT_OOM_ALLOCATED)};
+    parts[n++] = (struct part){'=', "reserved, unallocated", get(i, MT_OOM_UNALLOCATED),
+                               has(i, MT_OOM_UNALLOCATED)};
+    parts[n++] = (struct part){'+', mps ? "other allocations" : "this process, outside PyTorch",
+                               get(i, MT_OOM_OUTSIDE), has(i, MT_OOM_OUTSIDE)};
+    parts[n++] =
+        (struct part){'o', "other processes", get(i, MT_OOM_OTHERS), own && has(i, MT_OOM_OTHERS)};
+    parts[n++] = (struct part){'.', "free", get(i, MT_OOM_FREE), has(i, MT_OOM_FREE)};
+    uint64_t seen = 0, total = get(i, MT_OOM_TOTAL);
+    for (size_t p = 0; p < n; p++) {
+        seen += parts[p].known ? parts[p].bytes : 0;
+    }
+    const char *rest = mps                        ? "not used"
+                       : has(i, MT_OOM_ALLOCATED) ? "others, or outside PyTorch"
+                                                  : "in use, not said by whom";
+    if (total > seen && total - seen > total / 200) {
+        parts[n++] = (struct part){mps ? '.' : '?', rest, total - seen, true};
+    }
+    return n;
+}
+
+/* Cells of each part, so that they sum to the bar: the largest remainders get the cells left. */
+static void share_cells(const struct part *parts, size_t n, uint64_t whole, int *cells)
+{
+    double rest[PART_MAX];
+    int used = 0;
+    for (size_t i = 0; i < n; i++) {
+        double exact =
+            parts[i].known && whole ? BAR_CELLS * (double)parts[i].bytes / (double)whole : 0;
+        cells[i] = (int)exact;
+        rest[i] = exact - cells[i];
+        used += cells[i];
+    }
+    while (used < BAR_CELLS) {
+        size_t best = 0;
+        for (size_t i = 1; i < n; i++) {
+            best = rest[i] > rest[best] ? i : best;
+        }
+        if (rest[best] <= 0) {
+            return;
+        }
+        cells[best]++;
+        rest[best] = -1;
+        used++;
+    }
+}
+
+static void bar_line(struct screen *c, const struct part *parts, size_t n, const int *cells)
+{
+    static const char LIVE = '#';
+    int printed = 0;
+    mt_buf_text(&c->text, "  [");
+    for (size_t i = 0; i < n; i++) {
+        enum mt_color color = parts[i].mark == LIVE  ? MT_COLOR_BAD
+                              : parts[i].mark == '=' ? MT_COLOR_WARN
+                              : parts[i].mark == '.' ? MT_COLOR_GOOD
+                                                     : MT_COLOR_DIM;
+        if (cells[i] <= 0) {
+            continue;
+        }
+        mt_buf_text(&c->text, mt_color_begin(c->r, color));
+        for (int k = 0; k < cells[i] && printed < BAR_CELLS; k++, printed++) {
+            mt_buf_char(&c->text, parts[i].mark);
+        }
+        mt_buf_text(&c->text, mt_color_end(c->r));
+    }
+    for (; printed < BAR_CELLS; printed++) {
+        mt_buf_char(&c->text, ' ');
+    }
+    mt_buf_text(&c->text, "]");
+}
+
+static void legend_line(struct screen *c, char mark, const char *words, uint64_t bytes,
+                        uint64_t total)
+{
+    mt_buf_printf(&c->text, "   %c %-30s %12s %6.1f %%\n", mark, words,
+                  mt_report_size(c->r, bytes).s, total ? 100.0 * (double)bytes / (double)total : 0);
+}
+
+static void print_bar(struct screen *c, const struct mt_incident *i)
+{
+    struct part parts[PART_MAX];
+    int cells[PART_MAX];
+    uint64_t total = get(i, MT_OOM_TOTAL), seen = 0;
+    if (!has(i, MT_OOM_TOTAL) || total == 0) {
+        return;
+    }
+    size_t n = make_parts(i, parts);
+    for (size_t p = 0; p < n; p++) {
+        seen += parts[p].known ? parts[p].bytes : 0;
+    }
+    share_cells(parts, n, seen > total ? seen : total, cells);
+    bar_line(c, parts, n, cells);
+    if (seen > total + total / 100) {
+        mt_buf_printf(&c->text, " %s on a card of %s\n", mt_report_size(c->r, seen).s,
+                      mt_report_size(c->r, total).s);
+    } else {
+        mt_buf_printf(&c->text, " %s %s\n", mt_report_size(c->r, total).s,
+                      strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
+    }
+    for (size_t p = 0; p < n; p++) {
+        if (parts[p].known) {
+            legend_line(c, parts[p].mark, parts[p].words, parts[p].bytes, total);
+        }
+    }
+    if (has(i, MT_OOM_ALLOWED)) {
+        legend_line(c, '|', "allowed to this process", get(i, MT_OOM_ALLOWED), total);
+    }
+    if (has(i, MT_OOM_REQUESTED)) {
+        legend_line(c, '>', "asked for", get(i, MT_OOM_REQUESTED), total);
+    }
+}
+
+/* Figures without the card's size: no bar, but what is known. */
+static void print_figures(struct screen *c, const struct mt_incident *i)
+{
+    static const char *const WORDS[MT_OOM_FIELD_COUNT] = {
+#define X(name, key, words) words,
+        MT_OOM_FIELD_MAP(X)
+#undef X
+    };
+    if (has(i, MT_OOM_TOTAL)) {
+        return;
+    }
+    for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
+        if (has(i, f) && f != MT_OOM_REQUESTED) {
+            mt_buf_printf(&c->text, "     %-30s %12s\n", WORDS[f],
+                          mt_report_size(c->r, i->numbers.v[f]).s);
+        }
+    }
+}
+
+/* ---- verdict and reasons ---- */
+
+static void print_verdict(struct screen *c)
+{
+    const struct mt_triage_result *x = c->x;
+    struct mt_buf line = {0};
+    mt_buf_text(&c->text, c->lines ? "\n" : "");
+    heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
+    mt_buf_printf(&line, "%s", mt_verdict_text(x->verdict));
+    wrap_from(c, 9, 9, mt_buf_view(&line));
+    mt_buf_reset(&line);
+    mt_buf_printf(&line, "%s, %s confidence", mt_verdict_id(x->verdict),
+                  mt_confidence_id(x->confidence));
+    for (size_t i = 0; i < x->n_also; i++) {
+        mt_buf_printf(&line, "%s%s", i ? ", " : "; also ", mt_verdict_id(x->also[i]));
+    }
+    wrap_text(c, "         ", 9, mt_buf_view(&line).p);
+    mt_buf_release(&line);
+}
+
+static void print_evidence(struct screen *c)
+{
+    for (size_t i = 0; i < c->x->n_evidence; i++) {
+        if (i == 0) {
+            heading(c, MT_COLOR_HEAD, "WHY      ");
+            wrap_from(c, 9, 9, c->x->evidence[i]);
+        } else {
+            wrap(c, "         ", 9, c->x->evidence[i]);
+        }
+        if (!emit(c, i == 0) || (c->r->verbose == 0 && i == 2)) {
+            break;
+        }
+    }
+}
+
+/* ---- advice ---- */
+
+static void print_commands(struct screen *c, const struct mt_advice *a, const char *indent)
+{
+    for (size_t i = 0; i < a->n_commands; i++) {
+        mt_buf_text(&c->text, indent);
+        mt_buf_text(&c->text, mt_color_begin(c->r, MT_COLOR_HEAD));
+        mt_text_safe(&c->text, a->commands[i]);
+        mt_buf_text(&c->text, mt_color_end(c->r));
+        mt_buf_char(&c->text, '\n');
+    }
+}
+
+static bool is_recipe(const struct mt_advice *a)
+{
+    return strcmp(a->id, "record") == 0;
+}
+
+static void print_steps(struct screen *c)
+{
+    int shown = 0;
+    for (size_t i = 0; i < c->x->n_advice; i++) {
+        const struct mt_advice *a = &c->x->advice[i];
+        char lead[16];
+        if (!a->applies || is_recipe(a) || (c->r->verbose == 0 && shown == STEPS_SHOWN)) {
+            continue;
+        }
+        if (shown++ == 0) {
+            mt_buf_char(&c->text, '\n');
+            heading(c, MT_COLOR_HEAD, "FIRST STEPS\n");
+        }
+        struct mt_buf line = {0};
+        (void)snprintf(lead, sizeof lead, "%2d. ", shown);
+        mt_buf_str(&line, a->text);
+        mt_buf_char(&line, ' ');
+        mt_buf_str(&line, a->why);
+        wrap(c, lead, 4, mt_buf_view(&line));
+        mt_buf_release(&line);
+        print_commands(c, a, "      ");
+    }
+    emit(c, true);
+}
+
+static void print_hints(struct screen *c)
+{
+    int shown = 0;
+    for (size_t i = 0; i < c->x->n_advice; i++) {
+        const struct mt_advice *a = &c->x->advice[i];
+        if (a->applies || (c->r->verbose == 0 && shown == HINTS_SHOWN)) {
+            continue;
+        }
+        if (shown++ == 0) {
+            mt_buf_char(&c->text, '\n');
+            heading(c, MT_COLOR_HEAD, "NOT THE CURE HERE\n");
+        }
+        struct mt_buf line = {0};
+        mt_buf_str(&line, a->text);
+        mt_buf_text(&line, ": ");
+        mt_buf_str(&line, a->why);
+        wrap(c, "  - ", 4, mt_buf_view(&line));
+        mt_buf_release(&line);
+        if (!emit(c, false)) {
+            return;
+        }
+    }
+}
+
+static void print_recipe(struct screen *c)
+{
+    for (size_t i = 0; i < c->x->n_advice; i++) {
+        const struct mt_advice *a = &c->x->advice[i];
+        if (!is_recipe(a)) {
+            continue;
+        }
+        mt_buf_char(&c->text, '\n');
+        heading(c, MT_COLOR_HEAD, "TO BE SURE  ");
+        wrap_from(c, 12, 4, a->text);
+        print_commands(c, a, "      ");
+        if (!emit(c, false)) {
+            mt_buf_text(&c->text, "\nTo be sure, record a snapshot: the recipe stands under -v.\n");
+            emit(c, false);
+        }
+    }
+}
+
+/* ---- everything, with -v ---- */
+
+static void print_others(struct screen *c)
+{
+    for (size_t n = 0; n < c->x->n_incidents; n++) {
+        const struct mt_incident *i = &c->x->incidents[n];
+        if (n == c->x->cause) {
+            continue;
+        }
+        if (n == 0 || (n == 1 && c->x->cause == 0)) {
+            mt_buf_char(&c->text, '\n');
+            heading(c, MT_COLOR_HEAD, "OTHER EVENTS\n");
+        }
+        print_place(c, i);
+        mt_buf_printf(&c->text, "    %s%s\n", mt_verdict_id(i->verdict),
+                      i->recovered ? ", survived" : "");
+    }
+    if (c->x->incidents_dropped > 0) {
+        mt_buf_printf(&c->text, "  and %" PRIu64 " more\n", c->x->incidents_dropped);
+    }
+    emit(c, false);
+}
+
+enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_triage_result *x,
+                                     struct mt_error *err)
+{
+    struct screen c = {.r = r, .x = x, .width = r->width};
+    c.width = c.width <= 0 || c.width > MAX_WIDTH ? MAX_WIDTH : c.width < 60 ? 60 : c.width;
+    if (x->cause != SIZE_MAX) {
+        const struct mt_incident *i = &x->incidents[x->cause];
+        print_place(&c, i);
+        print_message(&c, i);
+        if (x->verdict != MT_VERDICT_NOT_OOM) {
+            print_bar(&c, i);
+            print_figures(&c, i);
+        }
+        emit(&c, true);
+    }
+    print_verdict(&c);
+    emit(&c, true);
+    print_evidence(&c);
+    print_steps(&c);
+    print_hints(&c);
+    print_recipe(&c);
+    if (r->verbose > 0) {
+        print_others(&c);
+    }
+    bool failed = c.text.failed;
+    mt_buf_release(&c.text);
+    return failed ? mt_fail_nomem(err) : MT_OK;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds the list of advice: who words it for which verdict, and the small printf around it. */
+#include "advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <memtool/units.h>
+
+struct mt_size_text mt_advice_size(uint64_t bytes)
+{
+    return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
+}
+
+void mt_advise(struct mt_advisor *a, const char *id, bool applies)
+{
+    struct mt_advice fresh = {.id = id, .applies = applies};
+    a->no_memory |= !mt_vec_push(&a->list, fresh);
+}
+
+MT_PRINTF(2, 0)
+static struct mt_str words(struct mt_advisor *a, const char *format, va_list args)
+{
+    char line[700];
+    int n = vsnprintf(line, sizeof line, format, args);
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    struct mt_str copy = mt_arena_copy(a->arena, line, length);
+    a->no_memory |= copy.p == NULL;
+    return copy.p ? copy : MT_STR("");
+}
+
+static struct mt_advice *newest(struct mt_advisor *a)
+{
+    return a->list.n && !a->no_memory ? &a->list.v[a->list.n - 1] : NULL;
+}
+
+void mt_advise_text(struct mt_advisor *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct mt_str s = words(a, format, args);
+    va_end(args);
+    struct mt_advice *entry = newest(a);
+    if (entry) {
+        entry->text = s;
+    }
+}
+
+void mt_advise_why(struct mt_advisor *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct mt_str s = words(a, format, args);
+    va_end(args);
+    struct mt_advice *entry = newest(a);
+    if (entry) {
+        entry->why = s;
+    }
+}
+
+void mt_advise_command(struct mt_advisor *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct mt_str s = words(a, format, args);
+    va_end(args);
+    struct mt_advice *entry = newest(a);
+    if (entry && entry->n_commands < MT_ADVICE_COMMANDS) {
+        entry->commands[entry->n_commands++] = s;
+    }
+}
+
+void mt_advice_fill(struct mt_advisor *a)
+{
+    if (!a->facts) {
+        mt_advice_host(a, MT_KIND_COUNT);
+        return;
+    }
+    const struct mt_incident *incident = a->facts->incident;
+    if (a->verdict == MT_VERDICT_NOT_OOM) {
+        mt_advice_host(a, incident->kind);
+    } else if (!mt_advice_framework(a)) {
+        mt_advice_torch(a);
+        mt_advice_record(a);
+        mt_advice_torch_hints(a);
+    }
+}

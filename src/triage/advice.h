@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What to do first: one list of advice per verdict, worded with the numbers of the incident. */
+#ifndef MT_TRIAGE_ADVICE_H
+#define MT_TRIAGE_ADVICE_H
+
+#include <memtool/arena.h>
+#include <memtool/units.h>
+#include <memtool/vec.h>
+
+#include "rules.h"
+
+struct mt_advisor {
+    struct mt_arena *arena; /* borrowed; holds all texts */
+    const struct mt_facts *facts;
+    enum mt_verdict verdict;
+    MT_VEC(struct mt_advice) list;
+    bool no_memory;
+};
+
+/* Begins an entry; what follows fills it. `applies` false: a popular hint that does not help. */
+void mt_advise(struct mt_advisor *a, const char *id, bool applies);
+void mt_advise_text(struct mt_advisor *a, const char *format, ...) MT_PRINTF(2, 3);
+void mt_advise_command(struct mt_advisor *a, const char *format, ...) MT_PRINTF(2, 3);
+void mt_advise_why(struct mt_advisor *a, const char *format, ...) MT_PRINTF(2, 3);
+
+/* "1.50 GiB" */
+struct mt_size_text mt_advice_size(uint64_t bytes);
+
+static inline bool mt_incident_is(const struct mt_incident *i, const char *framework)
+{
+    return strcmp(i->framework, framework) == 0;
+}
+
+static inline bool mt_program_is(const struct mt_incident *i, const char *program)
+{
+    return strcmp(i->program, program) == 0;
+}
+
+/* advice.c: everything for a->facts and a->verdict. */
+void mt_advice_fill(struct mt_advisor *a);
+
+/* advice_torch.c: the verdicts of PyTorch programs; recipes and hints. */
+void mt_advice_torch(struct mt_advisor *a);
+void mt_advice_torch_hints(struct mt_advisor *a);
+void mt_advice_record(struct mt_advisor *a);
+/* advice_jobs.c: less memory for training and serving jobs. False: no program of its list. */
+bool mt_advice_server(struct mt_advisor *a);
+void mt_advice_training(struct mt_advisor *a);
+/* advice_frameworks.c: JAX, TensorFlow, ggml, CuPy ... False: not one of its list. */
+bool mt_advice_framework(struct mt_advisor *a);
+/* advice_host.c: look-alikes, and logs without an event (facts == NULL). */
+void mt_advice_host(struct mt_advisor *a, enum mt_incident_kind kind);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentences that say why: the rule's own, contradictions in the figures, when it happened, and
+ * what else the log shows. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <memtool/checked.h>
+#include <memtool/units.h>
+
+#include "triage_state.h"
+
+#define GIB (1ull << 30)
+
+static struct mt_size_text size(uint64_t bytes)
+{
+    return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
+}
+
+static void add(struct mt_triage *t, struct mt_str s)
+{
+    struct mt_str copy = mt_arena_copy(&t->arena, s.p, s.n);
+    t->no_memory |= copy.p == NULL || !mt_vec_push(&t->evidence, copy);
+}
+
+void mt_evidence_add(struct mt_triage *t, const char *format, ...)
+{
+    char line[600];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (n > 0) {
+        add(t, (struct mt_str){line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1});
+    }
+}
+
+void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule)
+{
+    struct mt_buf buf = {0};
+    rule->say(&t->facts, &buf);
+    t->no_memory |= buf.failed;
+    if (buf.n > 0) {
+        add(t, mt_buf_view(&buf));
+    }
+    mt_buf_release(&buf);
+}
+
+static const char *const LOOKALIKES[MT_KIND_COUNT] = {
+    [MT_KIND_SOFT] = "An attempt to allocate failed, and the message itself says that this is not "
+                     "a failure.",
+    [MT_KIND_BUDGET] = "The server compared its own budget with the card before it allocated "
+                       "anything and refused to start: a setting is too large, nothing ran out.",
+    [MT_KIND_HOST_RAM] = "What ran out is the host's memory (RAM), not the GPU's.",
+    [MT_KIND_KILLED] = "The process was killed from outside (SIGKILL), as the kernel or the "
+                       "cluster does when the host's memory or the job's limit is exhausted.",
+    [MT_KIND_SHM] = "What ran out is shared memory of the host (/dev/shm), not the GPU's memory.",
+    [MT_KIND_DISK] = "A file could not be written: disk space or quota, not the GPU's memory.",
+    [MT_KIND_ON_CHIP] = "A kernel asked for more on-chip shared memory (or registers) than one "
+                        "core of the GPU has. The card's memory is not concerned.",
+    [MT_KIND_DEVICE] = "This is another GPU error, not a lack of memory.",
+};
+
+void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
+{
+    const char *text = LOOKALIKES[i->kind];
+    mt_evidence_add(t, "%s", text ? text : "No GPU memory ran out here.");
+}
+
+void mt_evidence_nothing(struct mt_triage *t)
+{
+    mt_evidence_add(t, "No out-of-memory message was found in %llu lines.",
+                    (unsigned long long)(t->log.line - 1));
+}
+
+/* ---- around ---- */
+
+static void say_contradictions(struct mt_triage *t)
+{
+    const struct mt_facts *f = &t->facts;
+    if (f->incident->spilled) {
+        mt_evidence_add(t,
+                        "PyTorch counts %s allocated on a card of %s: the driver has moved the "
+                        "rest to host memory (Windows and WSL do), which is very slow.",
+                        size(f->allocated).s, size(f->total).s);
+    }
+    if (mt_facts_has(f, MT_OOM_FREE) && f->requested && f->free > f->requested &&
+        !mt_facts_has(f, MT_OOM_ALLOWED)) {
+        mt_evidence_add(t,
+                        "More is free than was asked for and no limit is printed. PyTorch reads "
+                        "the free figure after the failure, so another process or thread may have "
+                        "let go since; or the driver failed for want of something else (host "
+                        "memory, address space, a cap on one allocation).");
+    }
+}
+
+/* "while loading the model", "in the forward pass" */
+static const char *preposition(const char *phase)
+{
+    return strncmp(phase, "load", 4) == 0 || strncmp(phase, "capt", 4) == 0 ? "while" : "in";
+}
+
+static const char *when(const struct mt_incident *i, char *buf, size_t n)
+{
+    buf[0] = '\0';
+    if (i->phase[0] && i->step >= 0) {
+        (void)snprintf(buf, n, "It happened %s %s, after step %lld.", preposition(i->phase),
+                       i->phase, (long long)i->step);
+    } else if (i->phase[0]) {
+        (void)snprintf(buf, n, "It happened %s %s.", preposition(i->phase), i->phase);
+    } else if (i->step >= 0) {
+        (void)snprintf(buf, n, "The last step printed before it was %lld.", (long long)i->step);
+    }
+    return buf;
+}
+
+static void say_when(struct mt_triage *t)
+{
+    const struct mt_incident *i = t->facts.incident;
+    char text[160];
+    if (when(i, text, sizeof text)[0]) {
+        const char *more = i->step > 100 && !t->facts.leak
+                               ? " Many steps had fitted: a larger batch or sample, a leak or "
+                                 "fragmentation is likelier than a job that never fits."
+                           : i->step >= 0 && i->step <= 1
+                               ? " It never completed a full step: the job as it stands does not "
+                                 "fit."
+                               : "";
+        mt_evidence_add(t, "%s%s", text, more);
+    }
+}
+
+static void say_series(struct mt_triage *t)
+{
+    for (size_t i = 0; i < t->series.n; i++) {
+        const struct mt_series *s = &t->series.v[i];
+        if (s->samples < 4 || s == t->facts.leak) {
+            continue;
+        }
+        if (s->jump > s->max / 5 && s->kind != MT_SERIES_FREE) {
+            mt_evidence_add(t,
+                            "Memory in the step prints jumped by %s at step %lld, after lying "
+                            "near %s: one step was much larger than the others.",
+                            size(s->jump).s, (long long)s->jump_step, size(s->first).s);
+        } else if (s->kind == MT_SERIES_RESERVED && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP) {
+            mt_evidence_add(t,
+                            "Reserved memory grows by %s a step; unless allocated does too, that "
+                            "is a growing cache or fragmentation, not a leak.",
+                            size((uint64_t)s->bytes_per_step).s);
+        } else if (!s->is_leak && s->samples >= 6) {
+            mt_evidence_add(t, "Step prints show no steady growth (%s to %s over %llu prints).",
+                            size(s->first).s, size(s->last).s, (unsigned long long)s->samples);
+        }
+        return;
+    }
+}
+
+static void say_table(struct mt_triage *t)
+{
+    const struct mt_summary_table *table = t->facts.table;
+    if (!table) {
+        return;
+    }
+    if (table->retries > 0) {
+        mt_evidence_add(t,
+                        "memory_summary (line %llu): %lld cudaMalloc retries, so it had been at "
+                        "the edge before.",
+                        (unsigned long long)table->line, (long long)table->retries);
+    }
+    if (table->present >> MT_SUMMARY_ALLOCATED & 1u) {
+        uint64_t now = table->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_CURRENT];
+        uint64_t peak = table->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_PEAK];
+        mt_evidence_add(t, "memory_summary: %s allocated at that moment, %s at its peak.",
+                        size(now).s, size(peak).s);
+    }
+}
+
+/* nvidia-smi counts everything on the card; the allocator only its own. */
+static void say_device_used(struct mt_triage *t)
+{
+    const struct mt_facts *f = &t->facts;
+    uint64_t used = f->device_used;
+    if (!used) {
+        return;
+    }
+    if (mt_facts_has(f, MT_OOM_RESERVED)) {
+        uint64_t rest = used > f->reserved ? used - f->reserved : 0;
+        mt_evidence_add(t,
+                        "Of the %s in use on the card PyTorch reserved %s; %s is the CUDA context, "
+                        "libraries or other processes.",
+                        size(used).s, size(f->reserved).s, size(rest).s);
+    } else {
+        mt_evidence_add(t, "%s of the card was in use.", size(used).s);
+    }
+}
+
+static void say_settings(struct mt_triage *t)
+{
+    struct mt_str conf = t->log.conf;
+    if (conf.n > 0) {
+        mt_evidence_add(t, "Allocator settings in force: %.*s.", (int)conf.n, conf.p);
+    }
+}
+
+/* Several attempts of one program that fail although each asks for less. */
+static void say_attempts(struct mt_triage *t, const struct mt_triage_result *r)
+{
+    const struct mt_incidents *l = &t->log.incidents;
+    size_t events = 0, survived = 0;
+    for (size_t i = 0; i < l->list.n; i++) {
+        bool counts = mt_kind_is_oom(l->list.v[i].kind) && l->list.v[i].kind != MT_KIND_SOFT;
+        events += counts;
+        survived += counts && l->list.v[i].recovered;
+    }
+    const struct mt_incident *cause = &l->list.v[r->cause];
+    if (events > 1) {
+        mt_evidence_add(t,
+                        "%zu out-of-memory events in this log, %zu of them survived; this one "
+                        "(line %llu) is %s.",
+                        events, survived, (unsigned long long)cause->line,
+                        cause->recovered ? "the first, and was caught"
+                                         : "the first that ended something");
+    } else if (cause->recovered) {
+        mt_evidence_add(t, "The program caught the error and went on: no crash by itself.");
+    }
+}
+
+void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
+{
+    if (r->cause == SIZE_MAX) {
+        t->facts = (struct mt_facts){0};
+        say_series(t);
+        return;
+    }
+    if (r->verdict != MT_VERDICT_NOT_OOM) {
+        say_contradictions(t);
+        say_when(t);
+        say_series(t);
+        say_table(t);
+        say_device_used(t);
+        say_settings(t);
+        say_attempts(t, r);
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* From the numbers of one incident and what stands around it to a verdict. */
+#ifndef MT_TRIAGE_RULES_H
+#define MT_TRIAGE_RULES_H
+
+#include <memtool/triage.h>
+
+/* Facts about an incident that the rules weigh. Sizes in bytes, 0 where not known; `has` tells. */
+struct mt_facts {
+    const struct mt_incident *incident;
+    const struct mt_oom_numbers *numbers;
+    uint64_t total, free, requested, allocated, reserved, unallocated, allowed;
+    uint64_t others, outside;
+    uint64_t unexplained; /* total - free - reserved where no process list splits it */
+    bool knows_unexplained;
+    const struct mt_series *leak; /* a series that shows one, or NULL */
+    const char *growing;          /* file of a snapshot whose live memory grows, or NULL */
+    struct mt_str conf;
+    bool expandable_on;
+    uint64_t device_used;                 /* as nvidia-smi says; 0: not known */
+    const struct mt_summary_table *table; /* or NULL */
+};
+
+enum mt_rule_role {
+    MT_RULE_PRIMARY, /* may be the verdict */
+    MT_RULE_ALSO     /* stands beside another verdict only */
+};
+
+struct mt_rule {
+    const char *id;
+    enum mt_verdict verdict;
+    enum mt_confidence confidence;
+    enum mt_rule_role role;
+    bool (*holds)(const struct mt_facts *f);
+    void (*say)(const struct mt_facts *f, struct mt_buf *out); /* its evidence, a sentence */
+};
+
+/* In the order of precedence. */
+extern const struct mt_rule MT_RULES[];
+extern const size_t MT_RULES_N;
+
+/* Takes the numbers of an incident over. */
+void mt_facts_init(struct mt_facts *f, const struct mt_incident *incident);
+
+/* The first rule that holds and may be a verdict; always one. */
+const struct mt_rule *mt_rules_primary(const struct mt_facts *f);
+
+/* Whether any rule of this verdict holds, leaving out those that only catch what is left. */
+bool mt_rules_holds(const struct mt_facts *f, enum mt_verdict v);
+
+static inline bool mt_facts_has(const struct mt_facts *f, enum mt_oom_field field)
+{
+    return mt_oom_has(f->numbers, field);
+}
+
+/* 0 to 1; 0 when the whole is 0. */
+static inline double mt_share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0.0;
+}
+
+#endif

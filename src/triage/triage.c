@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ties the three steps together: what the log reader found becomes facts about one incident, the
+ * rules give the verdict, and the advice is worded. Everything handed out lives in the arena of the
+ * triage.
+ */
+#include "triage_state.h"
+
+#include <memtool/mem.h>
+
+static const struct {
+    const char *id, *text;
+} VERDICTS[MT_VERDICT_COUNT] = {
+#define X(name, id, text) {id, text},
+    MT_VERDICT_MAP(X)
+#undef X
+};
+
+const char *mt_verdict_id(enum mt_verdict v)
+{
+    return VERDICTS[v].id;
+}
+
+const char *mt_verdict_text(enum mt_verdict v)
+{
+    return VERDICTS[v].text;
+}
+
+const char *mt_confidence_id(enum mt_confidence c)
+{
+    static const char *const IDS[] = {"low", "medium", "high"};
+    return IDS[c];
+}
+
+struct mt_triage *mt_triage_new(const struct mt_triage_options *o)
+{
+    struct mt_triage *t = mt_mem_zalloc(1, sizeof *t);
+    struct mt_error err;
+    if (!t) {
+        return NULL;
+    }
+    t->options = *o;
+    if (mt_log_init(&t->log, &t->arena, &err) != MT_OK) {
+        mt_triage_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void mt_triage_free(struct mt_triage *t)
+{
+    if (!t) {
+        return;
+    }
+    mt_log_release(&t->log);
+    mt_vec_release(&t->evidence);
+    mt_vec_release(&t->advisor.list);
+    mt_vec_release(&t->series);
+    mt_arena_release(&t->arena);
+    mt_mem_free(t);
+}
+
+void *mt_triage_space(struct mt_triage *t, size_t *n)
+{
+    return mt_log_space(&t->log, n);
+}
+
+enum mt_status mt_triage_commit(struct mt_triage *t, size_t n, struct mt_error *err)
+{
+    return mt_log_commit(&t->log, n, err);
+}
+
+enum mt_status mt_triage_end(struct mt_triage *t, struct mt_error *err)
+{
+    return mt_log_end(&t->log, err);
+}
+
+enum mt_status mt_triage_feed(struct mt_triage *t, const void *p, size_t n, struct mt_error *err)
+{
+    for (size_t at = 0; at < n;) {
+        size_t room;
+        void *space = mt_triage_space(t, &room);
+        room = room < n - at ? room : n - at;
+        memcpy(space, (const char *)p + at, room);
+        MT_TRY(mt_triage_commit(t, room, err));
+        at += room;
+    }
+    return MT_OK;
+}
+
+/* ---- choosing the cause ---- */
+
+static bool has_figures(const struct mt_incident *i)
+{
+    return mt_oom_has(&i->numbers, MT_OOM_ALLOCATED) || mt_oom_has(&i->numbers, MT_OOM_TOTAL);
+}
+
+/* The lower the better: an event that ended the program before one that it survived, one with
+ * figures before one without, an out-of-memory before a look-alike. */
+static int rank_of(const struct mt_incident *i)
+{
+    if (!mt_kind_is_oom(i->kind)) {
+        return 8;
+    }
+    if (i->kind == MT_KIND_SOFT) {
+        return 6;
+    }
+    return (i->recovered ? 2 : 0) + (has_figures(i) ? 0 : 1);
+}
+
+static size_t choose_cause(const struct mt_incident *list, size_t n)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        if (best == SIZE_MAX || rank_of(&list[i]) < rank_of(&list[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* ---- facts ---- */
+
+static const struct mt_series *leak_of(const struct mt_triage *t)
+{
+    for (size_t i = 0; i < t->series.n; i++) {
+        if (t->series.v[i].is_leak) {
+            return &t->series.v[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct mt_summary_table *table_of(const struct mt_triage *t, int64_t device)
+{
+    const struct mt_tables *tables = &t->log.tables;
+    for (size_t i = tables->summaries.n; i-- > 0;) {
+        const struct mt_summary_table *table = &tables->summaries.v[i];
+        if (device < 0 || table->device < 0 || table->device == device) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+/* Where the message tells no figures, nvidia-smi in the same log may. */
+static void fill_from_cards(const struct mt_triage *t, struct mt_incident *i)
+{
+    const struct mt_tables *tables = &t->log.tables;
+    for (size_t c = 0; c < tables->cards.n; c++) {
+        const struct mt_smi_card *card = &tables->cards.v[c];
+        bool same = i->device == card->device || (i->device < 0 && tables->cards.n == 1);
+        if (same && !mt_oom_has(&i->numbers, MT_OOM_TOTAL)) {
+            mt_oom_set(&i->numbers, MT_OOM_TOTAL, card->total);
+            i->numbers.derived |= 1u << MT_OOM_TOTAL;
+        }
+    }
+}
+
+static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
+{
+    mt_facts_init(f, i);
+    f->leak = leak_of(t);
+    f->growing = t->snapshot_leaks ? t->snapshot_file : NULL;
+    f->conf = t->log.conf;
+    f->expandable_on = mt_str_find(f->conf, MT_STR("expandable_segments:True")) != SIZE_MAX ||
+                       t->snapshot_expandable;
+    f->device_used = t->options.device_used;
+    f->table = table_of(t, i->device);
+    if (f->device_used && !mt_facts_has(f, MT_OOM_FREE) && f->total > f->device_used) {
+        f->free = f->total - f->device_used;
+    }
+}
+
+/* ---- verdicts ---- */
+
+static enum mt_verdict verdict_of(struct mt_triage *t, const struct mt_incident *i)
+{
+    struct mt_facts f;
+    if (!mt_kind_is_oom(i->kind) ||
+        (i->kind == MT_KIND_SOFT && strcmp(i->format, "bfc-soft") == 0)) {
+        return MT_VERDICT_NOT_OOM;
+    }
+    gather_facts(t, &f, i);
+    return mt_rules_primary(&f)->verdict;
+}
+
+static void add_also(struct mt_triage_result *out, enum mt_verdict v)
+{
+    if (v == out->verdict || v == MT_VERDICT_NO_NUMBERS) {
+        return;
+    }
+    for (size_t i = 0; i < out->n_also; i++) {
+        if (out->also[i] == v) {
+            return;
+        }
+    }
+    out->also[out->n_also++] = v;
+}
+
+/* A rule of lower precedence that falls back on what is left says nothing beside another. */
+static bool is_fallback(const struct mt_rule *rule)
+{
+    return rule->confidence == MT_CONFIDENCE_LOW && rule->role == MT_RULE_PRIMARY;
+}
+
+static void apply_rules(struct mt_triage *t, struct mt_triage_result *out)
+{
+    const struct mt_rule *primary = mt_rules_primary(&t->facts);
+    out->verdict = primary->verdict;
+    out->confidence = primary->confidence;
+    if (t->facts.incident->truncated && out->confidence == MT_CONFIDENCE_HIGH &&
+        primary->verdict != MT_VERDICT_OVERSIZED_REQUEST) {
+        out->confidence = MT_CONFIDENCE_MEDIUM;
+    }
+    mt_evidence_rule(t, primary);
+    for (size_t i = 0; i < MT_RULES_N; i++) {
+        const struct mt_rule *rule = &MT_RULES[i];
+        size_t before = out->n_also;
+        if (rule == primary || is_fallback(rule) || !rule->holds(&t->facts)) {
+            continue;
+        }
+        add_also(out, rule->verdict);
+        if (out->n_also > before) {
+            mt_evidence_rule(t, rule);
+        }
+    }
+}
+
+static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
+{
+    const struct mt_incident *cause = &t->log.incidents.list.v[out->cause];
+    gather_facts(t, &t->facts, cause);
+    t->advisor.facts = &t->facts;
+    if (cause->verdict == MT_VERDICT_NOT_OOM) {
+        out->verdict = MT_VERDICT_NOT_OOM;
+        out->confidence = MT_CONFIDENCE_HIGH;
+        mt_evidence_lookalike(t, cause);
+    } else {
+        apply_rules(t, out);
+    }
+}
+
+static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
+{
+    out->verdict = MT_VERDICT_NOT_OOM;
+    out->confidence = MT_CONFIDENCE_MEDIUM;
+    t->advisor.facts = NULL;
+    mt_evidence_nothing(t);
+}
+
+static bool collect_series(struct mt_triage *t)
+{
+    t->series.n = 0;
+    for (size_t i = 0; i < t->log.steps.tracks.n; i++) {
+        if (!mt_vec_push(&t->series, t->log.steps.tracks.v[i].series)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void hand_out(struct mt_triage *t, struct mt_triage_result *out)
+{
+    out->incidents = t->log.incidents.list.v;
+    out->n_incidents = t->log.incidents.list.n;
+    out->incidents_dropped = t->log.incidents.dropped;
+    out->evidence = t->evidence.v;
+    out->n_evidence = t->evidence.n;
+    out->why = t->evidence.n ? t->evidence.v[0] : MT_STR("");
+    out->advice = t->advisor.list.v;
+    out->n_advice = t->advisor.list.n;
+    out->series = t->series.v;
+    out->n_series = t->series.n;
+    out->tables = t->log.tables.summaries.v;
+    out->n_tables = t->log.tables.summaries.n;
+    out->cards = t->log.tables.cards.v;
+    out->n_cards = t->log.tables.cards.n;
+    out->conf = t->log.conf;
+    out->lines = t->log.line - 1;
+    out->bytes = t->log.bytes;
+}
+
+enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *out,
+                                struct mt_error *err)
+{
+    struct mt_incidents *incidents = &t->log.incidents;
+    *out = (struct mt_triage_result){.cause = SIZE_MAX};
+    t->evidence.n = 0;
+    t->advisor.list.n = 0;
+    t->advisor.arena = &t->arena;
+    if (!collect_series(t)) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < incidents->list.n; i++) {
+        fill_from_cards(t, &incidents->list.v[i]);
+        incidents->list.v[i].verdict = verdict_of(t, &incidents->list.v[i]);
+    }
+    out->cause = choose_cause(incidents->list.v, incidents->list.n);
+    if (out->cause == SIZE_MAX) {
+        decide_nothing(t, out);
+    } else {
+        decide_event(t, out);
+    }
+    mt_evidence_around(t, out);
+    t->advisor.verdict = out->verdict;
+    mt_advice_fill(&t->advisor);
+    hand_out(t, out);
+    return t->no_memory || t->advisor.no_memory ? mt_fail_nomem(err) : MT_OK;
+}
