@@ -204,6 +204,10 @@ struct mt_alloc_block_info {
 void mt_alloc_block_get(const struct mt_alloc *a, mt_alloc_block block,
                         struct mt_alloc_block_info *out);
 
+/* Whether garbage collection would find something: a whole cudaMalloc segment that lies free in the
+ * default large pool. Linear in free large blocks. */
+bool mt_alloc_has_idle_segment(const struct mt_alloc *a);
+
 /* Whether the cache alone would serve this request now; changes nothing. */
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r);
 

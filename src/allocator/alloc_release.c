@@ -155,6 +155,20 @@ static void measure_ages(const struct mt_alloc *a, const struct pool *pool, stru
     }
 }
 
+bool mt_alloc_has_idle_segment(const struct mt_alloc *a)
+{
+    const struct pool *pool = &a->pairs.v[0].pools[0];
+    for (size_t k = 0; k < pool->bins.n; k++) {
+        const struct bin *bin = a->bins.v[pool->bins.v[k]];
+        for (uint32_t i = mt_free_set_fit(a, bin, 0); i; i = mt_free_set_next(a, i)) {
+            if (is_whole_segment(a, i)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* One pass frees all blocks that are as old as the average; *some: whether there was one. */
 static enum mt_status collect_pass(struct mt_alloc *a, struct collection *c, bool *some,
                                    struct mt_error *err)

@@ -36,9 +36,9 @@ static void print_bound(const struct mt_report *r, const char *name, const struc
     if (b->given) {
         fputs(", as given", r->out);
     } else {
-        fprintf(r->out, ", inferred: %s was reached", mt_report_size(r, b->least).s);
+        fprintf(r->out, ", inferred: at least %s", mt_report_size(r, b->least).s);
         if (b->has_below) {
-            fprintf(r->out, ", %s was refused", mt_report_size(r, b->below).s);
+            fprintf(r->out, ", below %s", mt_report_size(r, b->below).s);
         }
     }
     fputc('\n', r->out);

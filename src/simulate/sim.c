@@ -45,6 +45,9 @@ enum mt_status mt_sim_load(const struct mt_snapshot *s, int32_t device,
         status = mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "%zu events are too many to replay", sim->n);
     }
     if (status == MT_OK && sim->n > 0) {
+        status = mt_sim_list_pools(sim, err);
+    }
+    if (status == MT_OK && sim->n > 0) {
         status = mt_sim_make_program(sim, &left, err);
         if (status == MT_OK && !sim->complete) {
             status = mt_sim_rebuild(sim, &left, err);
@@ -65,6 +68,8 @@ void mt_sim_free(struct mt_sim *sim)
 {
     if (sim) {
         mt_vec_release(&sim->ops);
+        mt_vec_release(&sim->pools);
+        mt_vec_release(&sim->releases);
         mt_vec_release(&sim->start.segments);
         mt_vec_release(&sim->start.blocks);
         mt_vec_release(&sim->start.slots);
@@ -139,6 +144,22 @@ static void judge(struct mt_sim_run *r)
     }
 }
 
+/* The segment events and placements before the replay begins are given. */
+static void count_recorded(const struct mt_sim *sim, struct mt_sim_fidelity *f,
+                           struct recorded_device *device)
+{
+    for (size_t i = 0; i < sim->n; i++) {
+        const struct mt_event *e = &sim->events[i];
+        f->device_events_recorded += is_segment_event(e);
+        f->placements_recorded += e->action == MT_ACTION_ALLOC;
+        if (i < sim->first) {
+            device->made += is_segment_event(e);
+            f->placements_matched += e->action == MT_ACTION_ALLOC;
+        }
+    }
+    device->matched = device->made;
+}
+
 /* Runs over `o`, keeping the run when there is an output. */
 static enum mt_status run_over(struct machine *m, struct mt_sim *sim,
                                const struct mt_alloc_options *o, struct mt_sim_run *run,
@@ -146,11 +167,13 @@ static enum mt_status run_over(struct machine *m, struct mt_sim *sim,
 {
     struct sim_recorder recorder = {.sim = sim};
     struct recorded_device *recorded = m->recorded;
+    struct learner *learner = m->learner;
     if (output) {
         MT_TRY(mt_sim_recorder_init(&recorder, sim, output, err));
     }
     enum mt_status status = mt_sim_machine_init(m, sim, o, run, output ? &recorder : NULL, err);
     m->recorded = recorded;
+    m->learner = learner;
     if (status == MT_OK) {
         status = mt_sim_machine_run(m, err);
     }
@@ -178,21 +201,11 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
     struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
     struct mt_alloc_options o = {
         .settings = sim->settings, .release = sim->release, .device = mt_recorded_device(&device)};
-    bool gc = sim->settings.garbage_collection_threshold > 0.0;
-    o.has_allowed = limit_is_recorded(sim) || (gc && sim->limit.known);
+    o.has_allowed = limit_is_recorded(sim) || (!sim->limit.given && sim->limit.known);
     o.allowed = limit_is_recorded(sim) ? sim->options.limit : sim->limit.bytes;
     struct mt_sim_fidelity *f = &run->fidelity;
     begin_run(run, sim->conf, true);
-    for (size_t i = 0; i < sim->n; i++) {
-        const struct mt_event *e = &sim->events[i];
-        f->device_events_recorded += is_segment_event(e);
-        f->placements_recorded += e->action == MT_ACTION_ALLOC;
-        if (i < sim->first) {
-            device.made += is_segment_event(e);
-            f->placements_matched += e->action == MT_ACTION_ALLOC;
-        }
-    }
-    device.matched = device.made;
+    count_recorded(sim, f, &device);
     struct machine m = {.recorded = &device};
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
     if (status == MT_OK) {
@@ -206,12 +219,86 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
     return status;
 }
 
+/* With garbage collection and no limit given, a replay of its own finds the limit first. */
+static enum mt_status learn_limit(struct mt_sim *sim, struct mt_error *err)
+{
+    struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
+    struct mt_alloc_options o = {.settings = sim->settings,
+                                 .release = sim->release,
+                                 .device = mt_recorded_device(&device),
+                                 .has_allowed = true,
+                                 .allowed = UINT64_MAX};
+    struct learner learner = {sim->limit.least, UINT64_MAX};
+    struct machine m = {.recorded = &device, .learner = &learner};
+    struct mt_sim_run run;
+    begin_run(&run, sim->conf, true);
+    enum mt_status status = run_over(&m, sim, &o, &run, NULL, err);
+    mt_sim_machine_release(&m);
+    mt_sim_run_release(&run);
+    mt_vec_release(&device.reserved);
+    sim->learnt = learner;
+    mt_sim_infer_bounds(sim);
+    return status;
+}
+
+/* Forgets what a replay decided about releases. */
+static void undecide(struct mt_sim *sim)
+{
+    for (size_t i = 0; i < sim->releases.n; i++) {
+        struct op *op = &sim->ops.v[sim->releases.v[i].op];
+        op->kind = OP_RELEASE;
+        op->slot = sim->releases.v[i].n;
+    }
+    mt_sim_infer_bounds(sim);
+}
+
+static bool is_exact(const struct mt_sim_run *run)
+{
+    const struct mt_sim_fidelity *f = &run->fidelity;
+    return f->device_events_matched == f->device_events_recorded &&
+           f->device_events_made == f->device_events_recorded &&
+           f->placements_matched == f->placements_recorded && f->final_layout_match;
+}
+
+/* A replay, and where its releases taught something about the bounds, another with that knowledge.
+ */
+static enum mt_status replay_and_learn(struct mt_sim *sim, struct mt_sim_run *run,
+                                       struct mt_error *err)
+{
+    undecide(sim);
+    MT_TRY(replay_once(sim, run, NULL, err));
+    bool known = sim->limit.known;
+    mt_sim_infer_bounds(sim); /* it is known now which releases were requests' */
+    if (is_exact(run) || known == sim->limit.known) {
+        return MT_OK;
+    }
+    mt_sim_run_release(run);
+    return replay_once(sim, run, NULL, err);
+}
+
 enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
                              struct mt_sim_output *output, struct mt_error *err)
 {
-    MT_TRY(replay_once(sim, run, output, err));
-    mt_sim_infer_bounds(sim); /* it is known now which releases were requests' */
-    sim->replayed = true;
+    if (sim->settings.garbage_collection_threshold > 0.0 && !sim->options.has_limit) {
+        MT_TRY(learn_limit(sim, err));
+    }
+    MT_TRY(replay_and_learn(sim, run, err));
+    uint64_t matched = run->fidelity.placements_matched;
+    if (!is_exact(run) && !sim->options.has_limit) {
+        /* Perhaps the device was full where a limit was assumed. */
+        sim->released_by_device = true;
+        mt_sim_run_release(run);
+        MT_TRY(replay_and_learn(sim, run, err));
+        if (run->fidelity.placements_matched < matched) {
+            sim->released_by_device = false;
+            mt_sim_run_release(run);
+            MT_TRY(replay_and_learn(sim, run, err));
+        }
+    }
+    if (output) {
+        mt_sim_run_release(run);
+        MT_TRY(replay_once(sim, run, output, err));
+    }
     return MT_OK;
 }
 
@@ -246,6 +333,12 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
     struct machine m = {.recorded = NULL};
     begin_run(run, conf, false);
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
+    if (status == MT_OK && output) {
+        status = mt_sim_output_settings(&output->view, settings, conf, err);
+        if (status != MT_OK) {
+            mt_view_release(&output->view);
+        }
+    }
     judge(run);
     mt_sim_machine_release(&m);
     mt_device_sim_free(device);

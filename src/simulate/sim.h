@@ -28,7 +28,7 @@ enum op_kind {
 struct op {
     uint32_t event; /* index in the trace */
     uint32_t slot;
-    uint16_t pool; /* index into mt_snapshot.pools */
+    uint16_t pool; /* index into mt_sim.pools */
     uint8_t kind;
 };
 
@@ -38,6 +38,21 @@ struct start {
     MT_VEC(struct mt_alloc_restore_block) blocks;     /* of all segments, one after the other */
     MT_VEC(uint32_t) slots;                           /* of the blocks; NEVER for free ones */
     uint64_t reserved;                                /* bytes */
+};
+
+/*
+ * What a replay tells about the limit when garbage collection is on: the share t of it at which
+ * something was, or was not, collected.
+ */
+struct learner {
+    uint64_t least; /* nothing was collected at this much of the limit */
+    uint64_t below; /* something was; UINT64_MAX: never */
+};
+
+/* A run of releases among the ops, as it was before a replay decided what it is. */
+struct undecided {
+    size_t op;
+    uint32_t n;
 };
 
 struct mt_sim {
@@ -50,6 +65,7 @@ struct mt_sim {
     struct mt_alloc_settings settings;
     struct mt_str conf;
     mt_torch_release release;
+    MT_VEC(struct mt_pool_id) pools; /* those of the snapshot, then those that only segments name */
     MT_VEC(struct op) ops;
     uint32_t n_slots;
     bool has_pending;
@@ -57,7 +73,9 @@ struct mt_sim {
     struct start start;
     size_t n_ghosts, n_unsure;
     struct mt_sim_bound limit, capacity;
-    bool replayed; /* the calls of empty_cache are known */
+    struct learner learnt; /* zero: nothing */
+    MT_VEC(struct undecided) releases;
+    bool released_by_device; /* releases without a refusal are read as those of a full device */
 };
 
 static inline bool is_segment_event(const struct mt_event *e)
@@ -82,7 +100,7 @@ static inline uint64_t stream_handle(const struct mt_sim *sim, const struct mt_e
 
 static inline struct mt_alloc_pool_id pool_id(const struct mt_sim *sim, uint16_t pool)
 {
-    struct mt_pool_id id = sim->snapshot->pools[pool];
+    struct mt_pool_id id = sim->pools.v[pool];
     return (struct mt_alloc_pool_id){id.a, id.b};
 }
 
@@ -130,8 +148,7 @@ enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *s
                                    struct mt_error *err) MT_NODISCARD;
 void mt_pool_ranges_release(struct pool_ranges *p);
 uint16_t mt_pool_ranges_find(const struct pool_ranges *p, const struct mt_sim *sim, size_t event);
-/* The index of an id in the snapshot's pools, 0 when it is not there. */
-uint16_t mt_sim_pool_index(const struct mt_snapshot *s, struct mt_pool_id id);
+enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err) MT_NODISCARD;
 
 /* ---- sim_start.c: what was there before ---- */
 
@@ -192,6 +209,10 @@ enum mt_status mt_sim_recorder_finish(struct sim_recorder *r, const struct mt_al
     MT_NODISCARD;
 void mt_sim_recorder_release(struct sim_recorder *r);
 
+/* sim_output_settings.c: puts the settings of a what-if in place of the recorded ones. */
+enum mt_status mt_sim_output_settings(struct mt_view *view, const struct mt_alloc_settings *s,
+                                      struct mt_str conf, struct mt_error *err) MT_NODISCARD;
+
 /* Stack ids in the allocator: the event of the request + 1; restored things have their own stack
  * behind them. */
 static inline uint32_t restored_stack(const struct mt_sim *sim, uint32_t stack)
@@ -220,6 +241,7 @@ struct machine {
     struct mt_idmap pending; /* blocks between request and completion of a free -> slot */
     size_t now;              /* the event that is replayed */
     bool completing;         /* a completion of the program's own */
+    struct learner *learner; /* the limit is being found out; NULL otherwise */
     int64_t reserved_peak, allocated_peak;
 };
 
@@ -229,6 +251,12 @@ enum mt_status mt_sim_machine_init(struct machine *m, struct mt_sim *sim,
     MT_NODISCARD;
 enum mt_status mt_sim_machine_run(struct machine *m, struct mt_error *err) MT_NODISCARD;
 void mt_sim_machine_release(struct machine *m);
+
+/* ---- sim_learn.c ---- */
+
+/* Before each request of the learning replay: lets the allocator collect exactly when the recording
+ * did. */
+void mt_sim_learn(struct machine *m, const struct op *op, const struct mt_alloc_request *r);
 
 /* ---- sim_fidelity.c ---- */
 

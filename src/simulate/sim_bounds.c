@@ -113,16 +113,20 @@ void mt_sim_infer_bounds(struct mt_sim *sim)
                      .device_below = UINT64_MAX,
                      .release_below = UINT64_MAX};
     walk_events(&w);
-    /* Releases without a refusal to explain them: the device was full, or a limit was met. */
-    if (w.limit_below != UINT64_MAX) {
-        w.limit_below = smaller(w.limit_below, w.release_below);
-    } else if (w.device_below != UINT64_MAX || w.release_below != UINT64_MAX) {
-        w.device_below = smaller(w.device_below, w.release_below);
+    /* Garbage collection knows only of the limit. */
+    uint64_t learnt = sim->learnt.least;
+    if (learnt && sim->learnt.below != UINT64_MAX) {
+        w.limit_below = smaller(w.limit_below, sim->learnt.below);
     }
+    /* Releases without a refusal to explain them: a limit was met, or the device was full. */
+    bool device_refused = w.device_below != UINT64_MAX;
+    bool by_limit = w.limit_below != UINT64_MAX || (!device_refused && !sim->released_by_device);
+    uint64_t *below = by_limit ? &w.limit_below : &w.device_below;
+    *below = smaller(*below, w.release_below);
     uint64_t device =
         w.device_had > w.least && w.device_had < w.device_below ? w.device_had : w.least;
-    set_bound(&sim->limit, sim->options.has_limit, sim->options.limit, w.least, w.limit_below,
-              w.least);
+    uint64_t least = learnt > w.least ? learnt : w.least;
+    set_bound(&sim->limit, sim->options.has_limit, sim->options.limit, least, w.limit_below, least);
     set_bound(&sim->capacity, sim->options.has_capacity, sim->options.capacity, w.least,
               w.device_below, device);
 }

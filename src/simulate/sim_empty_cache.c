@@ -42,18 +42,20 @@ static bool exceeds(const struct mt_sim_bound *b, uint64_t bytes)
     return b->known && bytes > b->bytes;
 }
 
-/* Whether a request that misses now would have released something first. */
+/* Whether a request that misses now would have released something first. Where no bound is known,
+ * what was reached cannot have been too much. */
 static bool had_reason(const struct machine *m, const struct mt_alloc_request *r)
 {
     const struct mt_sim *sim = m->sim;
     const struct mt_alloc_settings *s = &sim->settings;
     uint64_t total = mt_alloc_total_allocated(m->alloc);
     uint64_t need = mt_alloc_segment_size(s, mt_alloc_round(s, sim->release, r->size));
-    uint64_t gc = sim->limit.known
-                      ? (uint64_t)(s->garbage_collection_threshold * (double)sim->limit.bytes)
-                      : UINT64_MAX;
-    bool collects = s->garbage_collection_threshold > 0.0 && total > gc;
-    return collects || exceeds(&sim->limit, total + need) || exceeds(&sim->capacity, total + need);
+    double t = s->garbage_collection_threshold;
+    bool bounded = sim->limit.known || sim->capacity.known;
+    bool collects = t > 0.0 && (m->learner || sim->limit.known) &&
+                    total > (uint64_t)(t * (double)sim->limit.bytes);
+    return collects || exceeds(&sim->limit, total + need) ||
+           exceeds(&sim->capacity, total + need) || (!bounded && total + need > sim->limit.least);
 }
 
 uint32_t mt_sim_is_empty_cache(const struct machine *m, size_t index)

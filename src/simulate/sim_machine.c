@@ -83,6 +83,9 @@ static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_blo
     if (m->recorded) {
         mt_recorded_device_begin(m->recorded, op->event);
     }
+    if (m->learner) {
+        mt_sim_learn(m, op, &r);
+    }
     enum mt_status status = mt_alloc_allocate(m->alloc, &r, addr, block, err);
     if (m->recorded) {
         mt_recorded_device_end(m->recorded, op->event);
@@ -195,13 +198,14 @@ static enum mt_status empty_cache(struct machine *m, const struct op *op, struct
 static enum mt_status do_release(struct machine *m, size_t index, struct mt_error *err)
 {
     struct op *op = &m->sim->ops.v[index];
+    struct op decided = *op;
     uint32_t n = m->recorded ? mt_sim_is_empty_cache(m, index) : 0;
-    op->kind = n ? OP_EMPTY_CACHE : OP_NOTHING;
-    if (n == 0) {
-        return MT_OK;
+    decided.kind = n ? OP_EMPTY_CACHE : OP_NOTHING;
+    decided.slot = n;
+    if (!m->learner) {
+        *op = decided;
     }
-    op->slot = n;
-    return empty_cache(m, op, err);
+    return n ? empty_cache(m, &decided, err) : MT_OK;
 }
 
 static enum mt_status step(struct machine *m, size_t index, struct mt_error *err)

@@ -16,10 +16,14 @@ struct pool_range {
     uint16_t pool;
 };
 
-uint16_t mt_sim_pool_index(const struct mt_snapshot *s, struct mt_pool_id id)
+/* More private pools than this are no real recording; the rest counts as the default pool. */
+#define MOST_POOLS 4096
+
+/* The index of an id, 0 when it is not listed. */
+static uint16_t pool_index(const struct mt_sim *sim, struct mt_pool_id id)
 {
-    for (size_t i = 0; i < s->n_pools && i < UINT16_MAX; i++) {
-        if (s->pools[i].a == id.a && s->pools[i].b == id.b) {
+    for (size_t i = 0; i < sim->pools.n; i++) {
+        if (sim->pools.v[i].a == id.a && sim->pools.v[i].b == id.b) {
             return (uint16_t)i;
         }
     }
@@ -29,6 +33,25 @@ uint16_t mt_sim_pool_index(const struct mt_snapshot *s, struct mt_pool_id id)
 static bool is_private(const struct mt_sim *sim, const struct mt_segment *s)
 {
     return s->device == sim->device && (s->pool.a != 0 || s->pool.b != 0);
+}
+
+/* The snapshot's own list may hold only those that events name. */
+enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err)
+{
+    const struct mt_snapshot *s = sim->snapshot;
+    for (size_t i = 0; i < s->n_pools && i < MOST_POOLS; i++) {
+        if (!mt_vec_push(&sim->pools, s->pools[i])) {
+            return mt_fail_nomem(err);
+        }
+    }
+    for (size_t i = 0; i < s->n_segments && sim->pools.n < MOST_POOLS; i++) {
+        const struct mt_segment *g = &s->segments[i];
+        bool listed = !is_private(sim, g) || pool_index(sim, g->pool) != 0;
+        if (!listed && !mt_vec_push(&sim->pools, g->pool)) {
+            return mt_fail_nomem(err);
+        }
+    }
+    return MT_OK;
 }
 
 static int by_low(const void *x, const void *y)
@@ -71,7 +94,7 @@ enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *s
         const struct mt_segment *g = &s->segments[i];
         if (is_private(sim, g)) {
             p->v[p->n++] = (struct pool_range){g->addr, mt_add_sat(g->addr, g->total_size), 0,
-                                               mt_sim_pool_index(s, g->pool)};
+                                               pool_index(sim, g->pool)};
         }
     }
     qsort(p->v, p->n, sizeof *p->v, by_low);
@@ -96,7 +119,7 @@ uint16_t mt_pool_ranges_find(const struct pool_ranges *p, const struct mt_sim *s
     const uint32_t *column = sim->snapshot->columns[MT_COLUMN_POOL];
     if (column) {
         uint32_t pool = column[(size_t)(sim->events - sim->snapshot->events) + event];
-        return pool < UINT16_MAX ? (uint16_t)pool : 0;
+        return pool < sim->pools.n ? (uint16_t)pool : 0;
     }
     const struct pool_range *r = p->n ? range_of(p, sim->events[event].addr) : NULL;
     return r && event >= r->from ? r->pool : 0;

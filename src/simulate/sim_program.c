@@ -245,6 +245,17 @@ static enum mt_status scan_from(struct scan *c, size_t first)
     return MT_OK;
 }
 
+static enum mt_status list_releases(struct mt_sim *sim, struct mt_error *err)
+{
+    for (size_t i = 0; i < sim->ops.n; i++) {
+        struct undecided u = {i, sim->ops.v[i].slot};
+        if (sim->ops.v[i].kind == OP_RELEASE && !mt_vec_push(&sim->releases, u)) {
+            return mt_fail_nomem(err);
+        }
+    }
+    return MT_OK;
+}
+
 /* A window that begins with segment events began inside a request: it starts behind that. */
 static size_t inside_request(const struct mt_sim *sim)
 {
@@ -273,5 +284,5 @@ enum mt_status mt_sim_make_program(struct mt_sim *sim, struct leftovers *left, s
     }
     scan_release(&c);
     mt_pool_ranges_release(&c.pools);
-    return status;
+    return status == MT_OK ? list_releases(sim, err) : status;
 }
