@@ -137,6 +137,9 @@ void mt_alloc_delete(struct mt_alloc *a);
 /* New settings from now on, as torch.cuda.memory._set_allocator_settings makes them. */
 void mt_alloc_set_settings(struct mt_alloc *a, const struct mt_alloc_settings *s);
 
+/* Another observer from now on; one whose on_event is NULL for none, which saves its cost. */
+void mt_alloc_set_observer(struct mt_alloc *a, struct mt_alloc_observer observer);
+
 /* The per-process limit in bytes (floor(fraction * total) in PyTorch); `on` false: none. */
 void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed);
 

@@ -126,6 +126,11 @@ void mt_alloc_set_settings(struct mt_alloc *a, const struct mt_alloc_settings *s
     a->settings.expandable_segments = s->expandable_segments && a->caps.has_vmm;
 }
 
+void mt_alloc_set_observer(struct mt_alloc *a, struct mt_alloc_observer observer)
+{
+    a->observer = observer;
+}
+
 void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed)
 {
     a->has_allowed = on;

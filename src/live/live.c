@@ -34,13 +34,17 @@ static void on_event(void *ctx, const struct mt_alloc_event *e)
 {
     const struct mt_live_device *d = ctx;
     struct mt_recorder *r = d->live->recorder;
-    if (mt_recorder_on(r)) {
-        mt_recorder_event(r, d->ordinal, actions[e->kind], e->addr, e->size, e->stream, e->stack);
-    }
+    mt_recorder_event(r, d->ordinal, actions[e->kind], e->addr, e->size, e->stream, e->stack);
+}
+
+/* Nobody watches while nothing is recorded. */
+static struct mt_alloc_observer observer_of(struct mt_live_device *d)
+{
+    return (struct mt_alloc_observer){mt_recorder_on(d->live->recorder) ? on_event : NULL, d};
 }
 
 /* With the lock, which is let go for a while when the stack is new. */
-static uint32_t stack_id(struct mt_live *live, const struct mt_raw_stack *raw)
+static uint32_t stack_id(struct mt_live *live, struct mt_raw_stack *raw)
 {
     if (raw->n == 0) {
         return 0;
@@ -60,7 +64,7 @@ static uint32_t stack_id(struct mt_live *live, const struct mt_raw_stack *raw)
 }
 
 /* With the lock: what precedes every request and free while recording. */
-static uint32_t begin_recorded(struct mt_live *live, const struct mt_raw_stack *raw)
+static uint32_t begin_recorded(struct mt_live *live, struct mt_raw_stack *raw)
 {
     if (!mt_recorder_on(live->recorder)) {
         return 0;
@@ -132,7 +136,7 @@ static enum mt_status make_ready(struct mt_live *live, struct mt_live_device *d,
     MT_TRY(mt_device_cuda_new(live->cuda, ordinal, &d->cuda, err));
     struct mt_alloc_options o = {.settings = live->settings,
                                  .device = mt_device_cuda_device(d->cuda),
-                                 .observer = {on_event, d},
+                                 .observer = observer_of(d),
                                  .find_by_addr = true};
     struct mt_device_caps caps;
     o.device.ops->caps(o.device.ctx, &caps);
@@ -218,7 +222,7 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
         refusal->text[0] = '\0';
         return 0;
     }
-    mt_recorder_capture(live->recorder, &raw);
+    mt_recorder_capture(live->recorder, false, &raw);
     pthread_mutex_lock(&live->lock);
     struct mt_alloc_request r = {.size = size, .stream = stream};
     r.stack = begin_recorded(live, &raw);
@@ -267,10 +271,7 @@ enum mt_status mt_live_release(struct mt_live *live, uint64_t addr, int device,
 {
     struct mt_raw_stack raw;
     struct mt_live_device *d;
-    mt_raw_stack_reset(&raw);
-    if (mt_recorder_frees_have_stacks(live->recorder)) {
-        mt_recorder_capture(live->recorder, &raw);
-    }
+    mt_recorder_capture(live->recorder, true, &raw);
     pthread_mutex_lock(&live->lock);
     enum mt_status status = MT_OK;
     if (MT_LIKELY(!live->forked)) {
@@ -325,7 +326,7 @@ enum mt_status mt_live_empty_cache(struct mt_live *live, struct mt_error *err)
 {
     struct mt_raw_stack raw;
     enum mt_status status = MT_OK;
-    mt_recorder_capture(live->recorder, &raw);
+    mt_recorder_capture(live->recorder, false, &raw);
     pthread_mutex_lock(&live->lock);
     (void)begin_recorded(live, &raw);
     for (int i = 0; status == MT_OK && !live->forked && i < live->n_devices; i++) {
@@ -372,6 +373,12 @@ void mt_live_record(struct mt_live *live, const struct mt_record_settings *s)
 {
     pthread_mutex_lock(&live->lock);
     mt_recorder_set(live->recorder, s);
+    for (int i = 0; i < live->n_devices; i++) {
+        struct mt_live_device *d = &live->devices[i];
+        if (d->alloc) {
+            mt_alloc_set_observer(d->alloc, observer_of(d));
+        }
+    }
     pthread_mutex_unlock(&live->lock);
 }
 

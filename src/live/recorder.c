@@ -12,23 +12,20 @@
 
 #include "c_stack.h"
 
-/* bits of mt_recorder.how; the number of frames stands above them */
-enum { HOW_ON = 1, HOW_PYTHON = 2, HOW_C = 4, HOW_FREES = 8, HOW_FRAMES_SHIFT = 8 };
-
 static uint32_t choose_how(const struct mt_recorder *r)
 {
     enum mt_record_stacks stacks = r->settings.stacks;
-    uint32_t how = HOW_ON | r->settings.max_frames << HOW_FRAMES_SHIFT;
+    uint32_t how = MT_HOW_ON | r->settings.max_frames << MT_HOW_FRAMES_SHIFT;
     if (stacks == MT_RECORD_STACKS_AUTO) {
         stacks = r->python.found ? MT_RECORD_STACKS_PYTHON : MT_RECORD_STACKS_C;
     }
     if (r->python.found && (stacks == MT_RECORD_STACKS_PYTHON || stacks == MT_RECORD_STACKS_ALL)) {
-        how |= HOW_PYTHON;
+        how |= MT_HOW_PYTHON;
     }
     if (stacks == MT_RECORD_STACKS_C || stacks == MT_RECORD_STACKS_ALL) {
-        how |= HOW_C;
+        how |= MT_HOW_C;
     }
-    how |= r->settings.free_stacks ? HOW_FREES : 0;
+    how |= r->settings.free_stacks ? MT_HOW_FREES : 0;
     return how;
 }
 
@@ -62,7 +59,7 @@ void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
     }
     r->settings = *s;
     uint32_t how = choose_how(r);
-    if (how & HOW_C) {
+    if (how & MT_HOW_C) {
         mt_c_stack_prepare();
     }
     mt_recorder_tick(r);
@@ -85,20 +82,13 @@ void mt_recorder_free(struct mt_recorder *r)
 
 /* ---- stacks ---- */
 
-bool mt_recorder_frees_have_stacks(const struct mt_recorder *r)
+void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out)
 {
-    return (atomic_load_explicit(&r->how, memory_order_relaxed) & HOW_FREES) != 0;
-}
-
-void mt_recorder_capture(const struct mt_recorder *r, struct mt_raw_stack *out)
-{
-    uint32_t how = atomic_load_explicit(&r->how, memory_order_relaxed);
-    uint32_t max = how >> HOW_FRAMES_SHIFT;
-    mt_raw_stack_reset(out);
-    if (how & HOW_C) {
+    uint32_t max = how >> MT_HOW_FRAMES_SHIFT;
+    if (how & MT_HOW_C) {
         mt_c_stack_capture(out, max);
     }
-    if (how & HOW_PYTHON) {
+    if (how & MT_HOW_PYTHON) {
         /* both kinds: Python's have room of their own behind C's */
         uint32_t room = MT_RAW_FRAMES_MAX - out->n;
         mt_python_capture(&r->python, out, out->n + (max < room ? max : room));
@@ -136,9 +126,9 @@ static void add_python(const struct mt_recorder *r, const struct mt_raw_stack *r
 /* C frames come first in a capture, Python frames behind them. Python's are put where the
  * interpreter's loop first stands among C's, which is where they ran; further frames of the loop
  * say nothing and are left out. */
-struct mt_stack_text *mt_recorder_describe(const struct mt_recorder *r,
-                                           const struct mt_raw_stack *raw)
+struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_stack *raw)
 {
+    mt_python_verify(&r->python, raw);
     struct mt_stack_text *t = mt_mem_zalloc(1, sizeof *t);
     uint32_t n_c = 0;
     bool python_done = false, ours = true;

@@ -88,12 +88,23 @@ static inline bool mt_recorder_on(const struct mt_recorder *r)
     return atomic_load_explicit(&r->how, memory_order_relaxed) != 0;
 }
 
-/* Whether a free is to have a stack of its own. */
-bool mt_recorder_frees_have_stacks(const struct mt_recorder *r);
+/* Bits of mt_recorder.how; the number of frames stands above them. */
+enum { MT_HOW_ON = 1, MT_HOW_PYTHON = 2, MT_HOW_C = 4, MT_HOW_FREES = 8, MT_HOW_FRAMES_SHIFT = 8 };
 
-/* Catches the calling thread's stack; an empty one when recording is off. Takes no lock and needs
- * none. */
-void mt_recorder_capture(const struct mt_recorder *r, struct mt_raw_stack *out);
+/* Catches a stack as `how` says. */
+void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out);
+
+/* Catches the calling thread's stack; an empty one when recording is off, or at a free that is not
+ * to have a stack of its own. Takes no lock and needs none. */
+static inline void mt_recorder_capture(const struct mt_recorder *r, bool is_free,
+                                       struct mt_raw_stack *out)
+{
+    uint32_t how = atomic_load_explicit(&r->how, memory_order_relaxed);
+    mt_raw_stack_reset(out);
+    if (how != 0 && (!is_free || (how & MT_HOW_FREES))) {
+        mt_recorder_capture_how(r, how, out);
+    }
+}
 
 /* The id of a captured stack, or 0 when it is new and must go through mt_recorder_add_stack. */
 static inline uint32_t mt_recorder_find_stack(const struct mt_recorder *r,
@@ -109,10 +120,11 @@ struct mt_stack_text {
     struct mt_arena arena; /* texts of C frames */
 };
 
-/* Puts a stack into words, in the thread that caught it, WITHOUT the lock: Python may run. Free
+/* Puts a stack into words, in the thread that caught it, WITHOUT the lock: Python may run. What the
+ * capture got wrong is made right in `raw` (see mt_python_verify). Free
  * with mt_stack_text_free. NULL when out of memory. */
-struct mt_stack_text *mt_recorder_describe(const struct mt_recorder *r,
-                                           const struct mt_raw_stack *raw) MT_NODISCARD;
+struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_stack *raw)
+    MT_NODISCARD;
 void mt_stack_text_free(struct mt_stack_text *t);
 
 /* With the lock again, in the same thread: the new stack's id, 0 when out of memory. */
