@@ -131,6 +131,7 @@ struct mt_process_use {
 
 /* One event, merged from all its lines; strings live as long as the triage. */
 struct mt_incident {
+    const char *file;   /* as given to mt_triage_name or mt_triage_snapshot; "" */
     uint64_t line;      /* of the first line, from 1 */
     uint64_t last_line; /* of the latest repetition */
     uint32_t repeats;   /* how often the same message was printed again */
@@ -229,7 +230,26 @@ struct mt_triage;
 
 struct mt_triage_options {
     uint64_t device_used; /* bytes used on the whole card as nvidia-smi says; 0: not known */
-    uint64_t hash_seed;
+    /* Words for a call stack of a snapshot, and the frame that stands for it (0: none); either may
+     * be NULL. ctx as given. */
+    void (*stack_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s, uint32_t stack);
+    uint32_t (*user_frame)(void *ctx, const struct mt_snapshot *s, uint32_t stack);
+    void *ctx;
+};
+
+/* What was seen in a snapshot; borrowed. */
+struct mt_triage_shot {
+    const char *file;
+    int32_t device; /* -1: empty */
+    bool belongs;   /* to the event of the log */
+    bool has_oom;
+    uint64_t requested, largest_hole, allocated, reserved;
+    int64_t bytes_per_step; /* of live memory; 0: no growth was found */
+    /* Replays under other settings: "fits", "out_of_memory", "unknown" (the request was served). */
+    struct mt_triage_trial {
+        const char *conf, *verdict;
+    } trials[4];
+    size_t n_trials;
 };
 
 /* What came out; owned by the triage and valid until it is freed or fed again. */
@@ -253,6 +273,8 @@ struct mt_triage_result {
     size_t n_tables;
     const struct mt_smi_card *cards;
     size_t n_cards;
+    const struct mt_triage_shot *shots;
+    size_t n_shots;
     struct mt_str conf; /* PYTORCH_CUDA_ALLOC_CONF in force, "" when not seen */
     uint64_t lines, bytes;
 };
@@ -260,6 +282,9 @@ struct mt_triage_result {
 /* NULL when out of memory. Caller frees with mt_triage_free. */
 struct mt_triage *mt_triage_new(const struct mt_triage_options *o) MT_NODISCARD;
 void mt_triage_free(struct mt_triage *t);
+
+/* Names the log that is fed next; NULL is "". The name must outlive the triage. */
+void mt_triage_name(struct mt_triage *t, const char *file);
 
 /* Room for the next bytes of the log: read into it, then commit what was read. *n is at least 1. */
 void *mt_triage_space(struct mt_triage *t, size_t *n);

@@ -62,15 +62,28 @@ static bool holds(const unsigned char *p, size_t n, const char *word)
     return mt_str_find((struct mt_str){(const char *)p, n}, mt_str_from(word)) != SIZE_MAX;
 }
 
-/* Pickle, gzip, zip; JSON and HTML only with a snapshot's keys in it, for logs may be either. */
+/* Pickle, gzip, zip (and xz, zstd, which the reader names); JSON and HTML only with a snapshot's
+ * keys in it, for logs may be either. */
 static bool looks_like_snapshot(const unsigned char *p, size_t n)
 {
+    while (n > 0 && (*p == '\n' || *p == ' ' || *p == '\r')) {
+        p++;
+        n--;
+    }
     if (n < 2) {
         return false;
     }
     if ((p[0] == 0x80 && p[1] <= 5) || (p[0] == 0x1f && p[1] == 0x8b) ||
-        (p[0] == 'P' && p[1] == 'K')) {
+        (p[0] == 'P' && p[1] == 'K') || (p[0] == 0xfd && p[1] == '7') ||
+        (p[0] == 0x28 && p[1] == 0xb5)) {
         return true;
+    }
+    if (n > 3 && ((p[0] == '(' && (p[1] == 'd' || p[1] == 'l') && p[2] == 'p' && p[3] == '0') ||
+                  ((p[0] == '}' || p[0] == ']') && p[1] == 'q' && p[2] < ' '))) {
+        return true; /* protocols 0 and 1 have no magic number: "(dp0", "}q\0" */
+    }
+    if (p[0] == '<' && holds(p, n, "<html")) {
+        return holds(p, n, "snapshot") && !holds(p, n, "ut of memory");
     }
     bool keys = holds(p, n, "\"device_traces\"") || holds(p, n, "\"segments\"") ||
                 holds(p, n, "\"total_size\"");
@@ -106,6 +119,7 @@ static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, F
         (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "the input is empty");
         return mt_cli_fail(cli, file, &err);
     }
+    mt_triage_name(t, file);
     enum mt_status status = mt_triage_feed(t, peeked, n, &err);
     if (status == MT_OK) {
         status = feed_rest(t, in, &err);
@@ -136,6 +150,25 @@ static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, str
     return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
 }
 
+/* The reader of snapshots unpacks gzip, that of logs does not. */
+static bool is_packed_log(const char *file, const unsigned char *p, size_t n)
+{
+    static const char *const ENDS[] = {".log.gz", ".txt.gz", ".out.gz", ".err.gz"};
+    bool packed = n > 1 && p[0] == 0x1f && p[1] == 0x8b, named = false;
+    for (size_t i = 0; i < MT_COUNT(ENDS); i++) {
+        named |= mt_str_ends(mt_str_from(file), mt_str_from(ENDS[i]));
+    }
+    return packed && named;
+}
+
+static int refuse_packed_log(struct mt_cli *cli, const char *file)
+{
+    struct mt_error err;
+    (void)mt_fail(&err, MT_UNSUPPORTED, MT_NO_OFFSET, "a packed log");
+    (void)mt_hint(&err, "gzip -dc FILE | memtool triage -");
+    return mt_cli_fail(cli, file, &err);
+}
+
 static int read_input(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
                       const char *file, struct inputs *inputs)
 {
@@ -150,6 +183,8 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
         size_t n = fread(peek, 1, PEEK_BYTES, in);
         if (n == 0 && ferror(in)) {
             code = fail_io(cli, file, "cannot read");
+        } else if (is_packed_log(file, peek, n)) {
+            code = refuse_packed_log(cli, file);
         } else if (!is_stdin && looks_like_snapshot(peek, n)) {
             code = read_snapshot(cli, common, t, file, inputs);
         } else {
@@ -161,6 +196,11 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
     }
     mt_mem_free(peek);
     return code;
+}
+
+static void stack_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *s, uint32_t stack)
+{
+    mt_stack_label(out, s, stack, ctx);
 }
 
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
@@ -183,7 +223,9 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     const struct triage_settings *x = settings;
-    struct mt_triage_options options = {.device_used = x->device_used, .hash_seed = cli->hash_seed};
+    struct mt_report words = mt_cli_report(cli, &x->common, files[0]);
+    struct mt_triage_options options = {
+        .device_used = x->device_used, .stack_label = stack_label, .ctx = &words};
     struct mt_triage *t = mt_triage_new(&options);
     struct inputs inputs = {.snapshots = mt_mem_zalloc(n_files, sizeof *inputs.snapshots)};
     int code = t && inputs.snapshots ? 0 : 6;

@@ -16,6 +16,7 @@ struct screen {
     int width;
     struct mt_buf text; /* the section under construction */
     int lines;          /* printed so far */
+    int kept_free;      /* for the first steps, which come later but must be seen */
 };
 
 static int count_lines(struct mt_str s)
@@ -77,7 +78,7 @@ static void wrap_text(struct screen *c, const char *lead, int indent, const char
 static bool emit(struct screen *c, bool needed)
 {
     int lines = count_lines(mt_buf_view(&c->text));
-    bool fits = needed || c->r->verbose > 0 || c->lines + lines <= MT_TRIAGE_LINES;
+    bool fits = needed || c->r->verbose > 0 || c->lines + lines + c->kept_free <= MT_TRIAGE_LINES;
     if (fits && c->text.n > 0) {
         fwrite(c->text.p, 1, c->text.n, c->r->out);
         c->lines += lines;
@@ -119,7 +120,11 @@ static const char *framework_name(const char *id)
 static void print_place(struct screen *c, const struct mt_incident *i)
 {
     struct mt_buf line = {0};
-    mt_buf_printf(&line, "%s:%" PRIu64 ": %s", c->r->file, i->line, framework_name(i->framework));
+    mt_buf_text(&line, i->file[0] ? i->file : c->r->file);
+    if (i->line > 0) {
+        mt_buf_printf(&line, ":%" PRIu64, i->line);
+    }
+    mt_buf_printf(&line, ": %s", framework_name(i->framework));
     if (strncmp(i->format, "torch-", 6) == 0 && i->format[6] >= '0' && i->format[6] <= '9') {
         mt_buf_printf(&line, " %s", i->format + 6);
     }
@@ -286,7 +291,8 @@ static void print_bar(struct screen *c, const struct mt_incident *i)
                       strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
     }
     for (size_t p = 0; p < n; p++) {
-        if (parts[p].known) {
+        bool trifle = parts[p].bytes < total / 1000 && parts[p].mark != '.' && parts[p].mark != '#';
+        if (parts[p].known && !trifle) {
             legend_line(c, parts[p].mark, parts[p].words, parts[p].bytes, total);
         }
     }
@@ -346,7 +352,7 @@ static void print_evidence(struct screen *c)
         } else {
             wrap(c, "         ", 9, c->x->evidence[i]);
         }
-        if (!emit(c, i == 0) || (c->r->verbose == 0 && i == 2)) {
+        if (!emit(c, i == 0) || (c->r->verbose == 0 && i == (c->x->n_shots ? 6u : 2u))) {
             break;
         }
     }
@@ -370,7 +376,8 @@ static bool is_recipe(const struct mt_advice *a)
     return strcmp(a->id, "record") == 0;
 }
 
-static void print_steps(struct screen *c)
+/* Leaves the steps in c->text. */
+static void build_steps(struct screen *c)
 {
     int shown = 0;
     for (size_t i = 0; i < c->x->n_advice; i++) {
@@ -392,7 +399,6 @@ static void print_steps(struct screen *c)
         mt_buf_release(&line);
         print_commands(c, a, "      ");
     }
-    emit(c, true);
 }
 
 static void print_hints(struct screen *c)
@@ -477,14 +483,22 @@ enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_
     }
     print_verdict(&c);
     emit(&c, true);
+    build_steps(&c);
+    c.kept_free = count_lines(mt_buf_view(&c.text));
+    struct mt_buf steps = c.text;
+    c.text = (struct mt_buf){0};
     print_evidence(&c);
-    print_steps(&c);
+    c.kept_free = 0;
+    mt_buf_str(&c.text, mt_buf_view(&steps));
+    emit(&c, true);
+    bool failed = steps.failed;
+    mt_buf_release(&steps);
     print_hints(&c);
     print_recipe(&c);
     if (r->verbose > 0) {
         print_others(&c);
     }
-    bool failed = c.text.failed;
+    failed |= c.text.failed;
     mt_buf_release(&c.text);
     return failed ? mt_fail_nomem(err) : MT_OK;
 }

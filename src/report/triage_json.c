@@ -50,7 +50,8 @@ static void put_processes(struct mt_put *p, cJSON *o, const struct mt_incident *
 static void put_incident(struct mt_put *p, cJSON *list, const struct mt_incident *i)
 {
     cJSON *o = mt_put_object(p, list, NULL);
-    mt_put_u64(p, o, "line", i->line);
+    i->line ? mt_put_u64(p, o, "line", i->line) : mt_put_null(p, o, "line");
+    mt_put_text(p, o, "file", i->file[0] ? i->file : NULL);
     mt_put_text(p, o, "framework", i->framework);
     mt_put_text(p, o, "format", i->format);
     mt_put_text(p, o, "backend", i->backend[0] ? i->backend : NULL);
@@ -135,6 +136,29 @@ static void put_tables(struct mt_put *p, cJSON *o, const struct mt_triage_result
     }
 }
 
+static void put_shots(struct mt_put *p, cJSON *o, const struct mt_triage_result *x)
+{
+    cJSON *list = mt_put_array(p, o, "snapshots");
+    for (size_t n = 0; n < x->n_shots; n++) {
+        const struct mt_triage_shot *s = &x->shots[n];
+        cJSON *one = mt_put_object(p, list, NULL);
+        mt_put_text(p, one, "file", s->file);
+        put_i64_known(p, one, "device", s->device);
+        mt_put_bool(p, one, "belongs", s->belongs);
+        mt_put_known(p, one, "requested_bytes", s->has_oom, s->requested);
+        mt_put_u64(p, one, "largest_hole_bytes", s->largest_hole);
+        mt_put_u64(p, one, "allocated_bytes", s->allocated);
+        mt_put_u64(p, one, "reserved_bytes", s->reserved);
+        mt_put_i64(p, one, "bytes_per_step", s->bytes_per_step);
+        cJSON *trials = mt_put_array(p, one, "replays");
+        for (size_t k = 0; k < s->n_trials; k++) {
+            cJSON *trial = mt_put_object(p, trials, NULL);
+            mt_put_text(p, trial, "conf", s->trials[k].conf);
+            mt_put_text(p, trial, "verdict", s->trials[k].verdict);
+        }
+    }
+}
+
 enum mt_status mt_report_triage_json(const struct mt_report *r, const struct mt_triage_result *x,
                                      struct mt_error *err)
 {
@@ -159,6 +183,7 @@ enum mt_status mt_report_triage_json(const struct mt_report *r, const struct mt_
     put_advice(&p, o, x);
     put_series(&p, o, x);
     put_tables(&p, o, x);
+    put_shots(&p, o, x);
     x->conf.n ? mt_put_str(&p, o, "alloc_conf", x->conf) : mt_put_null(&p, o, "alloc_conf");
     mt_put_u64(&p, o, "lines", x->lines);
     mt_put_u64(&p, o, "bytes_read", x->bytes);

@@ -127,6 +127,16 @@ static void advise_budget(struct mt_advisor *a)
 
 void mt_advice_host(struct mt_advisor *a, enum mt_incident_kind kind)
 {
+    if (kind == MT_KIND_COUNT && a->snapshot) {
+        mt_advise(a, "look_at_the_snapshot", true);
+        mt_advise_text(a,
+                       "The snapshot shows no failure. See who holds the memory at its peak, and "
+                       "what the cache loses.");
+        mt_advise_command(a, "memtool peak %s", a->snapshot);
+        mt_advise_command(a, "memtool frag %s", a->snapshot);
+        mt_advise_why(a, "To catch a failure, dump in the except block or with an OOM observer.");
+        return;
+    }
     if (kind == MT_KIND_COUNT) {
         mt_advise(a, "other_log", true);
         mt_advise_text(a, "If the job did die of memory, its message went elsewhere: look at the "

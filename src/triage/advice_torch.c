@@ -45,7 +45,9 @@ static void advise_expandable(struct mt_advisor *a)
     mt_advise_text(a, "Let segments grow instead of leaving holes. Set it before Python starts; it "
                       "is read once.");
     mt_advise_command(a, "export %s=expandable_segments:True", conf_variable(f->incident));
-    mt_advise_why(a, "Up to %s of unallocated memory becomes usable; %s was asked for.",
+    mt_advise_why(a, "%sp to %s of unallocated memory becomes usable; %s was asked for.",
+                  f->expandable_serves ? "A replay of the snapshot with it served the request: u"
+                                       : "U",
                   mt_advice_size(f->unallocated).s, mt_advice_size(f->requested).s);
 }
 
@@ -53,6 +55,14 @@ static void advise_expandable(struct mt_advisor *a)
 static void advise_max_split(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
+    if (f->serving_conf) {
+        mt_advise(a, "replayed_setting", true);
+        mt_advise_text(a, "Use the setting that served the request when the snapshot was replayed. "
+                          "Set it before Python starts.");
+        mt_advise_command(a, "export %s=%s", conf_variable(f->incident), f->serving_conf);
+        mt_advise_why(a, "It was tried on this very recording.");
+        return;
+    }
     uint64_t mib = f->requested >> 21; /* half the request */
     mib = mib < 128 ? 128 : mib > 512 ? 512 : mib;
     mt_advise(a, "max_split_size_mb", true);
@@ -76,13 +86,30 @@ static void advise_even_sizes(struct mt_advisor *a)
     mt_advise_why(a, "Freed blocks then fit the next request.");
 }
 
+/* No setting helps: what is left is to change who cuts the segments up. */
+static void advise_unpin(struct mt_advisor *a)
+{
+    mt_advise(a, "unpin", true);
+    mt_advise_text(a,
+                   "Change what cuts the segments up: %s. Allocate what lives long first, or in "
+                   "one buffer.",
+                   a->facts->pin ? a->facts->pin : "see frag");
+    mt_advise_command(a, "memtool frag %s", a->snapshot ? a->snapshot : "SNAPSHOT");
+    mt_advise_why(a, "None of the settings that were replayed served the request.");
+}
+
 static void advise_fragmentation(struct mt_advisor *a)
 {
     const struct mt_incident *i = a->facts->incident;
-    bool spent = a->facts->expandable_on;
+    if (a->facts->replays_fail) {
+        advise_unpin(a);
+        advise_even_sizes(a);
+        return;
+    }
+    bool spent = a->facts->expandable_on || a->facts->expandable_fails;
     if (may_expand(i) && !spent) {
         advise_expandable(a);
-    } else if (!has_no_settings(i) && !spent) {
+    } else if (!has_no_settings(i)) {
         advise_max_split(a);
     }
     if (has_no_settings(i)) {
@@ -220,6 +247,16 @@ static void advise_outside(struct mt_advisor *a)
         advise_mps_others(a);
         return;
     }
+    if (a->facts->outside > 4 * GIB) {
+        mt_advise(a, "other_library", true);
+        mt_advise_text(a,
+                       "Look for another library in this process that takes GPU memory of its own "
+                       "(JAX, TensorFlow, CuPy, DALI, a second engine), and keep it small.");
+        mt_advise_command(a, "export XLA_PYTHON_CLIENT_PREALLOCATE=false "
+                             "TF_FORCE_GPU_ALLOW_GROWTH=true");
+        mt_advise_why(a, "%s is far more than a CUDA context (0.5 to 1 GiB) and workspaces.",
+                      mt_advice_size(a->facts->outside).s);
+    }
     mt_advise(a, "leave_room", true);
     mt_advise_text(a, "Leave room for what allocates past PyTorch: cap PyTorch's share at the "
                       "start of the program.");
@@ -268,7 +305,10 @@ static void advise_leak(struct mt_advisor *a)
                       "keep their graph. Keep numbers, not tensors.");
     mt_advise_command(a, "total += loss.item()        # not: total += loss");
     mt_advise_command(a, "outputs.append(y.detach().cpu())");
-    if (s) {
+    if (a->facts->growing) {
+        mt_advise_why(a, "%s a step, most of it from %s.", mt_advice_size(a->facts->growth).s,
+                      a->facts->growing);
+    } else if (s) {
         mt_advise_why(a, "%s a step are lost this way.",
                       mt_advice_size((uint64_t)s->bytes_per_step).s);
     } else {
@@ -351,7 +391,7 @@ void mt_advice_record(struct mt_advisor *a)
                                                    [MT_VERDICT_NO_NUMBERS] = true,
                                                    [MT_VERDICT_NON_PYTORCH] = true};
     bool native = strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0;
-    if (!native || !settles[a->verdict] || has_no_settings(i) ||
+    if (a->snapshot || !native || !settles[a->verdict] || has_no_settings(i) ||
         strcmp(i->format, "cudaMallocAsync") == 0) {
         return;
     }
@@ -375,13 +415,16 @@ static void hint_expandable(struct mt_advisor *a)
     const struct mt_facts *f = a->facts;
     bool unallocated = mt_facts_has(f, MT_OOM_UNALLOCATED);
     bool holes = mt_rules_holds(f, MT_VERDICT_FRAGMENTATION);
-    if (!f->expandable_on && (holes || (!f->incident->expandable_hint && !unallocated))) {
+    if (!f->expandable_on && !f->expandable_fails &&
+        (holes || (!f->incident->expandable_hint && !unallocated))) {
         return;
     }
     mt_advise(a, "expandable_segments", false);
     mt_advise_text(a, may_expand(f->incident) ? "expandable_segments:True" : "max_split_size_mb");
     if (f->expandable_on) {
         mt_advise_why(a, "It is already on.");
+    } else if (f->expandable_fails) {
+        mt_advise_why(a, "A replay of the snapshot with it failed at the request as well.");
     } else if (a->verdict == MT_VERDICT_OVERSIZED_REQUEST) {
         mt_advise_why(a, "No arrangement of this card makes room for %s.",
                       mt_advice_size(f->requested).s);
@@ -445,7 +488,7 @@ void mt_advice_torch_hints(struct mt_advisor *a)
     hint_batch(a);
     if (!fragmented && strcmp(i->format, "cudaMallocAsync") != 0) {
         hint_expandable(a);
-    } else if (fragmented && a->facts->expandable_on) {
+    } else if (fragmented && (a->facts->expandable_on || a->facts->expandable_fails)) {
         hint_expandable(a);
     }
     mt_advise(a, "empty_cache", false);

@@ -69,7 +69,7 @@ void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
 void mt_evidence_nothing(struct mt_triage *t)
 {
     mt_evidence_add(t, "No out-of-memory message was found in %llu lines.",
-                    (unsigned long long)(t->log.line - 1));
+                    (unsigned long long)t->log.lines);
 }
 
 /* ---- around ---- */

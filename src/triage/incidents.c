@@ -53,8 +53,9 @@ static bool same_place(const struct mt_incident *a, const struct mt_incident *b)
 /* The same message once more. */
 static bool is_repetition(const struct mt_incident *old, const struct mt_incident *fresh)
 {
-    return old->kind == fresh->kind && strcmp(old->framework, fresh->framework) == 0 &&
-           same_place(old, fresh) && same_numbers(&old->numbers, &fresh->numbers) &&
+    return old->file == fresh->file && old->kind == fresh->kind &&
+           strcmp(old->framework, fresh->framework) == 0 && same_place(old, fresh) &&
+           same_numbers(&old->numbers, &fresh->numbers) &&
            (old->numbers.present || strcmp(old->format, fresh->format) == 0);
 }
 
@@ -69,8 +70,8 @@ static bool is_part(const struct mt_incident *old, const struct mt_incident *fre
 {
     bool far_table =
         strcmp(old->framework, "tensorflow") == 0 && !mt_oom_has(&old->numbers, MT_OOM_TOTAL);
-    return old->kind != MT_KIND_SOFT && fresh->kind != MT_KIND_SOFT && mt_kind_is_oom(old->kind) &&
-           mt_kind_is_oom(fresh->kind) && is_library_of(old, fresh) &&
+    return old->file == fresh->file && old->kind != MT_KIND_SOFT && fresh->kind != MT_KIND_SOFT &&
+           mt_kind_is_oom(old->kind) && mt_kind_is_oom(fresh->kind) && is_library_of(old, fresh) &&
            old->origin == fresh->origin && same_place(old, fresh) && !old->recovered &&
            (fresh->line - old->last_line <= PART_LINES || far_table) &&
            !contradict(&old->numbers, &fresh->numbers) &&

@@ -42,10 +42,12 @@ struct mt_log_message {
 
 struct mt_log {
     struct mt_arena *arena; /* borrowed */
+    const char *file;       /* name of the log, borrowed */
     unsigned char *buffer;
     size_t start, at, end; /* history begins, next byte to look at, bytes filled */
     uint64_t line;         /* number of the line at `at` */
     uint64_t bytes;
+    uint64_t lines; /* of the logs that ended */
     bool begun, utf16, utf16_big, utf16_odd;
 
     struct mt_multi raw;     /* words that make a line worth cleaning */

@@ -30,9 +30,10 @@ bool mt_log_says_recovered(struct mt_str line)
     return false;
 }
 
-static struct mt_incident incident_of(const struct mt_log_message *m)
+static struct mt_incident incident_of(const struct mt_log_message *m, const char *file)
 {
-    return (struct mt_incident){.line = m->line,
+    return (struct mt_incident){.file = file,
+                                .line = m->line,
                                 .last_line = m->last_line,
                                 .rank = m->rank,
                                 .device = -1,
@@ -54,7 +55,7 @@ static void close_message(struct mt_log *log, struct mt_log_message *m)
     if (!format) {
         return;
     }
-    struct mt_incident incident = incident_of(m);
+    struct mt_incident incident = incident_of(m, log->file);
     mt_log_fields_read(&incident, format, &message);
     mt_log_fields_derive(&incident);
     incident.recovered = mt_log_says_recovered(message.text);

@@ -84,7 +84,7 @@ static enum mt_status make_phrases(struct mt_log *log, struct mt_error *err)
 
 enum mt_status mt_log_init(struct mt_log *log, struct mt_arena *arena, struct mt_error *err)
 {
-    *log = (struct mt_log){.arena = arena, .line = 1};
+    *log = (struct mt_log){.arena = arena, .file = "", .line = 1};
     log->buffer = mt_mem_alloc(MT_LOG_BUFFER, 1);
     if (!log->buffer) {
         return mt_fail_nomem(err);
@@ -334,11 +334,13 @@ static void mark_survived(struct mt_log *log)
 enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err)
 {
     scan(log, log->end);
+    log->lines += log->line - 1;
     mt_log_message_flush(log);
     mt_steps_finish(&log->steps);
     mark_survived(log);
     log->tables.in_summary = false;
     log->start = log->at = log->end = 0;
+    log->line = 1;
     log->begun = false;
     log->utf16 = false;
     log->follow = false;

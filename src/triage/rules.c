@@ -54,6 +54,9 @@ void mt_facts_init(struct mt_facts *f, const struct mt_incident *incident)
                            .others = mt_oom_get(n, MT_OOM_OTHERS),
                            .outside = mt_oom_get(n, MT_OOM_OUTSIDE)};
     uint64_t seen = mt_add_sat(f->free, f->reserved);
+    if (strcmp(incident->format, "snapshot") == 0 && known(f, MT_OOM_FREE)) {
+        f->total = seen; /* what this process could reach */
+    }
     f->knows_unexplained = known2(f, MT_OOM_TOTAL, MT_OOM_FREE) && known(f, MT_OOM_RESERVED) &&
                            !known(f, MT_OOM_PROCESS);
     f->unexplained = f->knows_unexplained && f->total > seen ? f->total - seen : 0;
@@ -221,16 +224,23 @@ static bool others_main(const struct mt_facts *f)
            mt_share(f->others, f->total) >= T(OTHERS_MAIN) && live_share(f) < T(LIKELY_CARD);
 }
 
+/* Others matter where the card is short; where more is free than was asked for they do not. */
+static bool is_short(const struct mt_facts *f)
+{
+    return !known2(f, MT_OOM_FREE, MT_OOM_REQUESTED) || f->free < f->requested ||
+           mt_share(f->free, f->total) < T(FREE_SHARE);
+}
+
 static bool others_also(const struct mt_facts *f)
 {
-    return known2(f, MT_OOM_OTHERS, MT_OOM_TOTAL) &&
+    return known2(f, MT_OOM_OTHERS, MT_OOM_TOTAL) && is_short(f) &&
            mt_share(f->others, f->total) >= T(OTHERS_ALSO) &&
            (double)f->others >= T(ALSO_GIB) * (double)GIB;
 }
 
 static bool unexplained_also(const struct mt_facts *f)
 {
-    return f->knows_unexplained && f->incident->n_processes == 0 &&
+    return f->knows_unexplained && f->incident->n_processes == 0 && is_short(f) &&
            (double)f->unexplained >= T(CONTEXT_GIB) * (double)GIB &&
            mt_share(f->unexplained, f->total) >= T(UNSEEN_ALSO);
 }
@@ -416,8 +426,8 @@ static void say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
 
 static void say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
 {
-    (void)f;
-    mt_buf_text(out, "The snapshot shows live memory growing from step to step.");
+    mt_buf_printf(out, "The snapshot shows live memory growing by %s a step, most of it from %s.",
+                  text(f->growth).s, f->growing);
 }
 
 static void say_holes(const struct mt_facts *f, struct mt_buf *out)

@@ -14,10 +14,16 @@ struct mt_facts {
     uint64_t unexplained; /* total - free - reserved where no process list splits it */
     bool knows_unexplained;
     const struct mt_series *leak; /* a series that shows one, or NULL */
-    const char *growing;          /* file of a snapshot whose live memory grows, or NULL */
+    const char *growing;          /* the stack that grows most in a snapshot, in words; or NULL */
+    uint64_t growth;              /* of live memory, bytes a step */
     struct mt_str conf;
     bool expandable_on;
-    uint64_t device_used;                 /* as nvidia-smi says; 0: not known */
+    bool expandable_fails;    /* a replay with it failed as well */
+    bool expandable_serves;   /* a replay with it served the request */
+    bool replays_fail;        /* every setting that was replayed failed as well */
+    const char *pin;          /* the stack that pins most free memory, in words, or NULL */
+    const char *serving_conf; /* another setting whose replay did, or NULL */
+    uint64_t device_used;     /* as nvidia-smi says; 0: not known */
     const struct mt_summary_table *table; /* or NULL */
 };
 

@@ -53,11 +53,18 @@ void mt_triage_free(struct mt_triage *t)
         return;
     }
     mt_log_release(&t->log);
+    mt_shots_release(t);
+    mt_vec_release(&t->shown);
     mt_vec_release(&t->evidence);
     mt_vec_release(&t->advisor.list);
     mt_vec_release(&t->series);
     mt_arena_release(&t->arena);
     mt_mem_free(t);
+}
+
+void mt_triage_name(struct mt_triage *t, const char *file)
+{
+    t->log.file = file ? file : "";
 }
 
 void *mt_triage_space(struct mt_triage *t, size_t *n)
@@ -157,14 +164,33 @@ static void fill_from_cards(const struct mt_triage *t, struct mt_incident *i)
     }
 }
 
+/* A setting other than expandable segments whose replay served the request, or NULL. */
+static const char *serving_conf(const struct mt_shot *shot)
+{
+    for (size_t i = 0; i < shot->n_trials; i++) {
+        if (shot->trials[i].verdict != MT_SIM_OUT_OF_MEMORY &&
+            strcmp(shot->trials[i].conf, MT_SHOT_EXPANDABLE) != 0) {
+            return shot->trials[i].conf;
+        }
+    }
+    return NULL;
+}
+
 static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
 {
     mt_facts_init(f, i);
     f->leak = leak_of(t);
-    f->growing = t->snapshot_leaks ? t->snapshot_file : NULL;
+    f->growing = t->shot && mt_shot_leaks(t->shot) ? mt_shot_growing(t, t->shot) : NULL;
+    f->growth = f->growing ? (uint64_t)t->shot->leaks.bytes_per_step : 0;
     f->conf = t->log.conf;
     f->expandable_on = mt_str_find(f->conf, MT_STR("expandable_segments:True")) != SIZE_MAX ||
-                       t->snapshot_expandable;
+                       (t->shot && t->shot->expandable);
+    const struct mt_shot_trial *trial = t->shot ? mt_shot_expandable(t->shot) : NULL;
+    f->expandable_fails = trial && trial->verdict == MT_SIM_OUT_OF_MEMORY;
+    f->expandable_serves = trial && !f->expandable_fails;
+    f->serving_conf = t->shot ? serving_conf(t->shot) : NULL;
+    f->replays_fail = t->shot && t->shot->n_trials > 0 && f->expandable_fails && !f->serving_conf;
+    f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;
     f->device_used = t->options.device_used;
     f->table = table_of(t, i->device);
     if (f->device_used && !mt_facts_has(f, MT_OOM_FREE) && f->total > f->device_used) {
@@ -214,6 +240,7 @@ static void apply_rules(struct mt_triage *t, struct mt_triage_result *out)
         out->confidence = MT_CONFIDENCE_MEDIUM;
     }
     mt_evidence_rule(t, primary);
+    mt_evidence_shots(t, primary->verdict);
     for (size_t i = 0; i < MT_RULES_N; i++) {
         const struct mt_rule *rule = &MT_RULES[i];
         size_t before = out->n_also;
@@ -227,9 +254,65 @@ static void apply_rules(struct mt_triage *t, struct mt_triage_result *out)
     }
 }
 
+/* ---- snapshots ---- */
+
+static enum mt_status look_at_shots(struct mt_triage *t, struct mt_error *err)
+{
+    for (size_t i = 0; i < t->shots.n; i++) {
+        MT_TRY(mt_shot_look(t, &t->shots.v[i], err));
+    }
+    return MT_OK;
+}
+
+/* The snapshot that tells about the event: without one in a log, the first that recorded one. */
+static void match_shots(struct mt_triage *t, const struct mt_incident *cause)
+{
+    t->shot = NULL;
+    for (size_t i = 0; i < t->shots.n; i++) {
+        struct mt_shot *shot = &t->shots.v[i];
+        shot->belongs = shot->device >= 0 && (!cause || mt_shot_belongs(shot, cause));
+        if (shot->belongs && (!t->shot || (shot->oom && !t->shot->oom))) {
+            t->shot = shot;
+        }
+    }
+}
+
+static const char *trial_id(const struct mt_shot_trial *trial)
+{
+    static const char *const IDS[] = {[MT_SIM_FITS] = "fits",
+                                      [MT_SIM_OUT_OF_MEMORY] = "out_of_memory",
+                                      [MT_SIM_UNKNOWN] = "unknown"};
+    return IDS[trial->verdict];
+}
+
+static void show_shots(struct mt_triage *t)
+{
+    t->shown.n = 0;
+    for (size_t i = 0; i < t->shots.n; i++) {
+        const struct mt_shot *s = &t->shots.v[i];
+        struct mt_triage_shot shown = {.file = s->file,
+                                       .device = s->device,
+                                       .belongs = s->belongs,
+                                       .has_oom = s->oom != NULL,
+                                       .requested = s->oom ? s->oom->size : 0,
+                                       .largest_hole = s->frag.largest_hole,
+                                       .allocated = s->frag.allocated,
+                                       .reserved = s->frag.reserved,
+                                       .bytes_per_step =
+                                           mt_shot_leaks(s) ? s->leaks.bytes_per_step : 0,
+                                       .n_trials = s->n_trials};
+        for (size_t k = 0; k < s->n_trials; k++) {
+            shown.trials[k] = (struct mt_triage_trial){s->trials[k].conf, trial_id(&s->trials[k])};
+        }
+        t->no_memory |= !mt_vec_push(&t->shown, shown);
+    }
+}
+
 static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
 {
     const struct mt_incident *cause = &t->log.incidents.list.v[out->cause];
+    match_shots(t, cause);
+    t->advisor.snapshot = t->shot ? t->shot->file : t->advisor.snapshot;
     gather_facts(t, &t->facts, cause);
     t->advisor.facts = &t->facts;
     if (cause->verdict == MT_VERDICT_NOT_OOM) {
@@ -238,6 +321,7 @@ static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
         mt_evidence_lookalike(t, cause);
     } else {
         apply_rules(t, out);
+        t->log.incidents.list.v[out->cause].verdict = out->verdict;
     }
 }
 
@@ -246,7 +330,13 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
     out->verdict = MT_VERDICT_NOT_OOM;
     out->confidence = MT_CONFIDENCE_MEDIUM;
     t->advisor.facts = NULL;
-    mt_evidence_nothing(t);
+    match_shots(t, NULL);
+    if (t->log.lines > 0) {
+        mt_evidence_nothing(t);
+    }
+    if (t->shot) {
+        mt_evidence_shots(t, MT_VERDICT_NOT_OOM);
+    }
 }
 
 static bool collect_series(struct mt_triage *t)
@@ -255,6 +345,24 @@ static bool collect_series(struct mt_triage *t)
     for (size_t i = 0; i < t->log.steps.tracks.n; i++) {
         if (!mt_vec_push(&t->series, t->log.steps.tracks.v[i].series)) {
             return false;
+        }
+    }
+    return true;
+}
+
+/* Without an out-of-memory event in a log, that of a snapshot is the event, or that it leaks. */
+static bool add_recorded(struct mt_triage *t)
+{
+    struct mt_incidents *l = &t->log.incidents;
+    for (size_t i = 0; i < l->list.n; i++) {
+        if (mt_kind_is_oom(l->list.v[i].kind) && l->list.v[i].kind != MT_KIND_SOFT) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < t->shots.n; i++) {
+        const struct mt_shot *shot = &t->shots.v[i];
+        if (shot->oom || (l->list.n == 0 && shot->device >= 0 && mt_shot_leaks(shot))) {
+            return mt_vec_push(&l->list, mt_shot_incident(shot));
         }
     }
     return true;
@@ -277,7 +385,9 @@ static void hand_out(struct mt_triage *t, struct mt_triage_result *out)
     out->cards = t->log.tables.cards.v;
     out->n_cards = t->log.tables.cards.n;
     out->conf = t->log.conf;
-    out->lines = t->log.line - 1;
+    out->lines = t->log.lines;
+    out->shots = t->shown.v;
+    out->n_shots = t->shown.n;
     out->bytes = t->log.bytes;
 }
 
@@ -289,7 +399,12 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     t->evidence.n = 0;
     t->advisor.list.n = 0;
     t->advisor.arena = &t->arena;
+    t->advisor.snapshot = t->shots.n > 0 ? t->shots.v[0].file : NULL;
     if (!collect_series(t)) {
+        return mt_fail_nomem(err);
+    }
+    MT_TRY(look_at_shots(t, err));
+    if (!add_recorded(t)) {
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < incidents->list.n; i++) {
@@ -302,6 +417,7 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     } else {
         decide_event(t, out);
     }
+    show_shots(t);
     mt_evidence_around(t, out);
     t->advisor.verdict = out->verdict;
     mt_advice_fill(&t->advisor);

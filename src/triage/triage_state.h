@@ -3,22 +3,73 @@
 #ifndef MT_TRIAGE_TRIAGE_STATE_H
 #define MT_TRIAGE_TRIAGE_STATE_H
 
+#include <memtool/frag.h>
+#include <memtool/leaks.h>
+#include <memtool/peak.h>
+#include <memtool/simulate.h>
+
 #include "advice.h"
 #include "log.h"
 #include "rules.h"
 
+/* Settings that are replayed at most; expandable segments come first where they were not on. */
+#define MT_SHOT_TRIALS 4
+#define MT_SHOT_EXPANDABLE "expandable_segments:True"
+
+struct mt_shot_trial {
+    char conf[96];
+    enum mt_sim_verdict verdict;
+};
+
+/* A snapshot that was given, and what was seen in it. */
+struct mt_shot {
+    const struct mt_snapshot *snapshot; /* borrowed */
+    const char *file;
+    bool looked;
+    int32_t device;             /* -1: nothing in it */
+    const struct mt_event *oom; /* the last out-of-memory event, or NULL */
+    struct mt_frag frag;        /* at that event, or at the end */
+    struct mt_peak peak;
+    struct mt_leaks leaks;
+    bool expandable; /* recorded with expandable segments */
+    uint64_t limit;  /* of the process, inferred by the replay; 0: none */
+    bool exact;      /* the replay met the recording exactly */
+    struct mt_shot_trial trials[MT_SHOT_TRIALS];
+    size_t n_trials;
+    bool belongs; /* to the log's event; true without a log */
+};
+
 struct mt_triage {
     struct mt_triage_options options;
+    MT_VEC(struct mt_shot) shots;
+    MT_VEC(struct mt_triage_shot) shown;
     struct mt_arena arena;
     struct mt_log log;
     struct mt_facts facts;
     struct mt_advisor advisor;
     MT_VEC(struct mt_str) evidence;
     MT_VEC(struct mt_series) series;
-    const char *snapshot_file; /* NULL: none was given */
-    bool snapshot_leaks, snapshot_expandable;
+    const struct mt_shot *shot; /* the one that belongs to the event, or NULL */
     bool no_memory;
 };
+
+/* triage_snapshot.c */
+void mt_shots_release(struct mt_triage *t);
+enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)
+    MT_NODISCARD;
+/* Live memory grows over steps that do something. */
+bool mt_shot_leaks(const struct mt_shot *shot);
+/* The replay with expandable segments, or NULL. */
+const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot);
+bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i);
+/* The event of shot->oom, or the state without one, as an incident. */
+struct mt_incident mt_shot_incident(const struct mt_shot *shot);
+/* The stack that grows most, in words; in the arena. */
+const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
+/* The stack that pins most free memory, likewise; NULL: nothing is pinned. */
+const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot);
+/* What the snapshots show, in the order that suits the verdict. */
+void mt_evidence_shots(struct mt_triage *t, enum mt_verdict verdict);
 
 /* evidence.c: each adds sentences to t->evidence. */
 void mt_evidence_add(struct mt_triage *t, const char *format, ...) MT_PRINTF(2, 3);
