@@ -245,9 +245,10 @@ static void conclude(struct mt_frag *out)
         qsort(out->pins.v, out->pins.n, sizeof *out->pins.v, compare_pins);
     }
     out->fragmentation = out->reserved ? 1 - (double)out->allocated / (double)out->reserved : 0;
-    out->class = out->fragmentation < 0.2    ? MT_FRAG_NORMAL
-                 : out->fragmentation <= 0.4 ? MT_FRAG_WORK_ON_IT
-                                             : MT_FRAG_ACT;
+    /* Not from the line above: 1 - 80 / 100 is less than 0.2 in floating point. */
+    uint64_t lost = out->reserved > out->allocated ? out->reserved - out->allocated : 0;
+    double share = out->reserved ? 100.0 * (double)lost / (double)out->reserved : 0;
+    out->class = share < 20 ? MT_FRAG_NORMAL : share <= 40 ? MT_FRAG_WORK_ON_IT : MT_FRAG_ACT;
 }
 
 static enum mt_status look(struct looker *x, struct mt_error *err)
