@@ -3,8 +3,9 @@
  * Memory over a trace, made small enough to draw: a few hundred moments, and at each of them how
  * much the largest stacks held. Drawing cost follows the width of the picture, not the trace.
  *
- * The moments are chosen so that no extreme is lost: each column of the picture keeps the moment of
- * its lowest and of its highest total, and at each moment the bands sum to the total exactly.
+ * The moments are chosen so that no extreme is lost: each column of the picture keeps the moments
+ * of the lowest and the highest total, and of what is drawn as a line over it (reserved memory, or
+ * with segments what is in use). At each moment the bands sum to the total exactly.
  */
 #ifndef MEMTOOL_TIMELINE_H
 #define MEMTOOL_TIMELINE_H

@@ -27,10 +27,15 @@ struct slot {
     double since;  /* x up to which weight is complete */
 };
 
-/* The moments of a column with the lowest and the highest total. */
-struct column {
+/* Where a number is lowest and highest in a column. */
+struct extremes {
     size_t lo_event, hi_event;
     uint64_t lo, hi;
+};
+
+/* Of the total, and of the number that is drawn as a line over it. */
+struct column {
+    struct extremes total, line;
     bool used;
 };
 
@@ -126,19 +131,27 @@ static void slot_change(struct slot *s, const struct mt_change *c, double x)
     s->max = s->now > s->max ? s->now : s->max;
 }
 
-static void column_add(struct work *w, double x, size_t event, uint64_t total)
+static void extremes_add(struct extremes *e, size_t event, uint64_t value, bool first)
+{
+    if (first || value > e->hi) {
+        e->hi = value;
+        e->hi_event = event;
+    }
+    if (first || value < e->lo) {
+        e->lo = value;
+        e->lo_event = event;
+    }
+}
+
+static void column_add(struct work *w, double x, const struct mt_walk *walk)
 {
     size_t i = (size_t)(x * (double)w->n_columns);
     struct column *c = &w->columns[i < w->n_columns ? i : w->n_columns - 1];
-    if (!c->used) {
-        *c = (struct column){event, event, total, total, true};
-    } else if (total > c->hi) {
-        c->hi = total;
-        c->hi_event = event;
-    } else if (total < c->lo) {
-        c->lo = total;
-        c->lo_event = event;
-    }
+    bool memory = w->o->subject == MT_TIMELINE_MEMORY;
+    uint64_t line = memory ? walk->at.reserved_bytes : walk->at.live_bytes;
+    extremes_add(&c->total, walk->at.index, walk->total, !c->used);
+    extremes_add(&c->line, walk->at.index, line, !c->used);
+    c->used = true;
 }
 
 static bool note_oom(struct work *w, const struct mt_walk *walk, double x)
@@ -201,9 +214,9 @@ static bool walk_extremes(struct work *w)
         bool shown = walk.at.index >= t->first;
         double x = shown ? walk_x(w, &walk) : 0;
         apply(w, &walk, x);
-        if (shown && walk.changes.n) {
-            t->flat = false;
-            column_add(w, x, walk.at.index, walk.total);
+        if (shown && walk.at.kind != MT_STEP_OTHER && walk.at.kind != MT_STEP_FREE_REQUESTED) {
+            t->flat = t->flat && walk.changes.n == 0;
+            column_add(w, x, &walk);
         }
         if (shown) {
             note_level(w, &walk, x);
@@ -352,6 +365,32 @@ static size_t before_first(const struct mt_timeline *t)
     return t->first == 0 ? SIZE_MAX : t->first - 1;
 }
 
+/* The up to four moments of a column, in their order, spread over its width. */
+static bool column_samples(struct work *w, size_t column)
+{
+    const struct column *c = &w->columns[column];
+    size_t events[4] = {c->total.lo_event, c->total.hi_event, c->line.lo_event, c->line.hi_event};
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++) {
+        size_t event = events[i], at = n;
+        while (at > 0 && events[at - 1] > event) {
+            at--;
+        }
+        if (at > 0 && events[at - 1] == event) {
+            continue;
+        }
+        memmove(events + at + 1, events + at, (n - at) * sizeof *events);
+        events[at] = event;
+        n++;
+    }
+    bool fine = true;
+    for (size_t i = 0; fine && i < n; i++) {
+        double x = ((double)column + (double)i / (double)n) / (double)w->n_columns;
+        fine = sample_add(w->t, events[i], x);
+    }
+    return fine;
+}
+
 static bool choose_samples(struct work *w)
 {
     struct mt_timeline *t = w->t;
@@ -363,13 +402,7 @@ static bool choose_samples(struct work *w)
         return fine;
     }
     for (size_t i = 0; fine && i < w->n_columns; i++) {
-        const struct column *c = &w->columns[i];
-        if (c->used) {
-            bool up = c->lo_event < c->hi_event;
-            double x = (double)i / (double)w->n_columns, half = 0.5 / (double)w->n_columns;
-            fine = sample_add(t, up ? c->lo_event : c->hi_event, x) &&
-                   sample_add(t, up ? c->hi_event : c->lo_event, x + half);
-        }
+        fine = !w->columns[i].used || column_samples(w, i);
     }
     return fine && (t->last == t->first || sample_add(t, t->last - 1, 1));
 }

@@ -353,6 +353,7 @@ void mt_legend_row(struct mt_scene *s, struct mt_box box, double y, const struct
     }
     double room = box.w - 32 - mt_text_px(size.s, NORMAL, false);
     double sub_room = box.w - 32 - mt_text_px(share, SMALL, false), right = box.x + box.w;
+    s->failed |= mt_label_failed(row->label);
     const char *main = text_of(&row->label->main), *sub = text_of(&row->label->sub);
     if (mt_text_px(main, NORMAL, false) > room && row->label->name.n > 0) {
         main = text_of(&row->label->name);

@@ -92,9 +92,7 @@ static uint32_t node_tip(struct flame *f, const struct mt_flame_node *n, uint64_
     } else {
         mt_buf_printf(&b, ", %s %s", mt_count_text(n->count).s, n->count == 1 ? "block" : "blocks");
     }
-    uint32_t tip = mt_scene_keep(f->s, b.p ? b.p : "");
-    mt_buf_release(&b);
-    return tip;
+    return mt_scene_take(f->s, &b);
 }
 
 static void draw_node(struct flame *f, const struct mt_flame_node *n, struct place at,
@@ -179,8 +177,7 @@ static void draw_title(struct flame *f)
     if (room > used + 60) {
         struct mt_str file = mt_str_basename(mt_str_from(f->panel->file));
         mt_buf_str(&b, file);
-        mt_scene_text_fit(s, f->x + used, 34, 14, s->theme->muted, room - used, false,
-                          b.p ? b.p : "");
+        mt_scene_text_buf(s, f->x + used, 34, 14, s->theme->muted, room - used, false, &b);
         mt_buf_reset(&b);
     }
     mt_buf_printf(&b, "%s %s", mt_size_text(root->bytes, s->style.size).s, f->panel->total);
@@ -194,7 +191,7 @@ static void draw_title(struct flame *f)
     if (f->narrow) {
         mt_buf_printf(&b, " \xc2\xb7 %s too narrow to be drawn", mt_count_text(f->narrow).s);
     }
-    mt_scene_text_fit(s, f->x, 56, 12.5, s->theme->muted, f->w, false, b.p ? b.p : "");
+    mt_scene_text_buf(s, f->x, 56, 12.5, s->theme->muted, f->w, false, &b);
     mt_buf_release(&b);
 }
 

@@ -55,6 +55,7 @@ static void add_inner(struct mt_buf *b, const struct mt_plot_style *style,
     mt_buf_str(b, mt_snapshot_str(s, f->name));
     mt_buf_text(b, b->n && place.n ? ", " : "");
     mt_buf_str(b, mt_buf_view(&place));
+    b->failed |= place.failed;
     mt_buf_release(&place);
 }
 
@@ -93,6 +94,11 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
         mt_buf_text(&l->sub, "called at ");
         add_frame(&l->sub, style, s, frame_at(s, k, caller));
     }
+}
+
+bool mt_label_failed(const struct mt_label *l)
+{
+    return l->main.failed || l->sub.failed || l->name.failed || l->place.failed;
 }
 
 void mt_label_release(struct mt_label *l)

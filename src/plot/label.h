@@ -15,6 +15,8 @@ struct mt_label {
 void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_snapshot *s, uint32_t stack);
 void mt_label_release(struct mt_label *l);
+/* Memory ran out somewhere in it. */
+bool mt_label_failed(const struct mt_label *l);
 
 /* The first frames of a stack, one a line behind a newline each; at most `max`, then how many are
  * left. */

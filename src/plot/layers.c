@@ -213,9 +213,7 @@ static uint32_t piece_tip(struct layers *l, const struct piece *p)
         mt_buf_printf(&b, ", freed at event %s", mt_count_text(p->end).s);
     }
     mt_label_frames(&b, &s->style, l->c->panel->snapshot, piece_stack(l, p), 6);
-    uint32_t tip = mt_scene_keep(s, b.p ? b.p : "");
-    mt_buf_release(&b);
-    return tip;
+    return mt_scene_take(s, &b);
 }
 
 static double sample_x(const struct layers *l, uint32_t sample)

@@ -85,6 +85,14 @@ uint32_t mt_scene_keep(struct mt_scene *s, const char *text)
     return s->failed ? 0 : (uint32_t)at;
 }
 
+uint32_t mt_scene_take(struct mt_scene *s, struct mt_buf *b)
+{
+    s->failed |= b->failed;
+    uint32_t at = mt_scene_keep(s, b->p ? b->p : "");
+    mt_buf_release(b);
+    return at;
+}
+
 /* ---- marks ---- */
 
 static struct mt_mark *add(struct mt_scene *s, enum mt_mark_kind kind)
@@ -186,6 +194,59 @@ struct mt_mark *mt_scene_text_fit(struct mt_scene *s, double x, double y, double
     m->w = mt_text_px(mt_scene_str(s, m->text), size, bold);
     mt_buf_release(&cut);
     return m;
+}
+
+struct mt_mark *mt_scene_text_buf(struct mt_scene *s, double x, double y, double size,
+                                  uint32_t fill, double room, bool bold, const struct mt_buf *text)
+{
+    s->failed |= text->failed;
+    return mt_scene_text_fit(s, x, y, size, fill, room, bold, text->p ? text->p : "");
+}
+
+/* The last " · " of text so that what is before it fits; NULL when there is none. */
+static const char *break_before(const char *text, double size, bool bold, double room,
+                                struct mt_buf *line)
+{
+    static const char DOT[] = " \xc2\xb7 ";
+    const char *best = NULL;
+    for (const char *at = strstr(text, DOT); at; at = strstr(at + 1, DOT)) {
+        struct mt_buf head = {0};
+        mt_buf_add(&head, text, (size_t)(at - text));
+        bool fits = head.p && mt_text_px(head.p, size, bold) <= room;
+        line->failed |= head.failed;
+        mt_buf_release(&head);
+        if (!fits) {
+            break;
+        }
+        best = at;
+    }
+    if (best) {
+        mt_buf_reset(line);
+        mt_buf_add(line, text, (size_t)(best - text));
+        return best + sizeof DOT - 1;
+    }
+    return NULL;
+}
+
+double mt_scene_text_lines(struct mt_scene *s, double x, double y, double size, uint32_t fill,
+                           double room, bool bold, const struct mt_buf *text)
+{
+    const char *rest = text->p ? text->p : "";
+    struct mt_buf line = {0};
+    s->failed |= text->failed;
+    while (mt_text_px(rest, size, bold) > room) {
+        const char *next = break_before(rest, size, bold, room, &line);
+        if (!next) {
+            break;
+        }
+        mt_scene_text_buf(s, x, y, size, fill, room, bold, &line);
+        rest = next;
+        y += size * 1.45;
+    }
+    mt_scene_text_fit(s, x, y, size, fill, room, bold, rest);
+    s->failed |= line.failed;
+    mt_buf_release(&line);
+    return y;
 }
 
 struct mt_mark *mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip)

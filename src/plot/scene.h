@@ -77,12 +77,22 @@ struct mt_mark *mt_scene_text(struct mt_scene *s, double x, double y, double siz
 /* The same, cut with an ellipsis to be at most `room` wide. */
 struct mt_mark *mt_scene_text_fit(struct mt_scene *s, double x, double y, double size,
                                   uint32_t fill, double room, bool bold, const char *text);
+/* The same of a buffer, whose failure becomes the scene's. */
+struct mt_mark *mt_scene_text_buf(struct mt_scene *s, double x, double y, double size,
+                                  uint32_t fill, double room, bool bold, const struct mt_buf *text);
+/* In as many lines as it needs, broken at the middle dots of " · "; returns the base line of the
+ * last one. */
+double mt_scene_text_lines(struct mt_scene *s, double x, double y, double size, uint32_t fill,
+                           double room, bool bold, const struct mt_buf *text);
 struct mt_mark *mt_scene_group(struct mt_scene *s, const char *class_name, uint32_t tip);
 void mt_scene_end(struct mt_scene *s);
 
 /* Keeps a text for tips: control characters and broken UTF-8 become U+FFFD, newlines stay. Returns
  * its offset. */
 uint32_t mt_scene_keep(struct mt_scene *s, const char *text);
+
+/* The same of a buffer, which is released. */
+uint32_t mt_scene_take(struct mt_scene *s, struct mt_buf *b);
 
 static inline const char *mt_scene_str(const struct mt_scene *s, uint32_t offset)
 {

@@ -17,6 +17,7 @@
 #define LEGEND_W 384.0
 #define GAP 28.0
 #define TOP 82.0
+#define WIDE 900.0 /* from here on the legend stands on the right */
 #define LABEL_LINE 15.0
 #define GROUP_SPACE 16.0
 
@@ -73,9 +74,7 @@ static uint32_t block_tip(struct picture *p, size_t block)
             mt_label_frames(&b, &p->scene->style, p->panel->snapshot, k->stack, p->tip_frames);
         }
     }
-    uint32_t tip = mt_scene_keep(p->scene, b.p ? b.p : "");
-    mt_buf_release(&b);
-    return tip;
+    return mt_scene_take(p->scene, &b);
 }
 
 /* ---- blocks ---- */
@@ -248,9 +247,10 @@ static void draw_piece(struct picture *p, const struct mt_row_piece *piece)
     draw_outline(p, piece, y);
 }
 
-static void label_line(struct picture *p, double *y, uint32_t color, bool bold, const char *text)
+static void label_line(struct picture *p, double *y, uint32_t color, bool bold,
+                       const struct mt_buf *text)
 {
-    mt_scene_text_fit(p->scene, MARGIN + 8, *y, bold ? 12.5 : 11.5, color, LABEL_W - 12, bold,
+    mt_scene_text_buf(p->scene, MARGIN + 8, *y, bold ? 12.5 : 11.5, color, LABEL_W - 12, bold,
                       text);
     *y += LABEL_LINE;
 }
@@ -270,29 +270,30 @@ static void group_names(const struct mt_row_group *g, struct mt_buf *main, struc
 
 static void draw_group_label(struct picture *p, const struct mt_row_group *g, double height)
 {
-    struct mt_buf main = {0}, sub = {0};
+    struct mt_buf line = {0}, sub = {0};
     const struct mt_theme *t = p->scene->theme;
     struct mt_size_format f = p->scene->style.size;
-    char line[160];
     double y = p->y + 11;
     bool private = g->pool.a || g->pool.b;
-    group_names(g, &main, &sub);
+    group_names(g, &line, &sub);
     mt_scene_rect(p->scene, MARGIN, p->y, private ? 4 : 2, height, private ? t->good : t->frame);
-    label_line(p, &y, t->text, true, main.p ? main.p : "");
-    label_line(p, &y, t->muted, false, sub.p ? sub.p : "");
-    (void)snprintf(line, sizeof line, "%s, %s free", mt_size_text(g->sum.reserved, f).s,
-                   mt_size_text(g->sum.free, f).s);
-    label_line(p, &y, t->muted, false, line);
+    label_line(p, &y, t->text, true, &line);
+    label_line(p, &y, t->muted, false, &sub);
+    mt_buf_reset(&line);
+    mt_buf_printf(&line, "%s, %s free", mt_size_text(g->sum.reserved, f).s,
+                  mt_size_text(g->sum.free, f).s);
+    label_line(p, &y, t->muted, false, &line);
     if (g->sum.free) {
-        (void)snprintf(line, sizeof line, "largest hole %s",
-                       mt_size_text(g->sum.largest_hole, f).s);
-        label_line(p, &y, t->muted, false, line);
+        mt_buf_reset(&line);
+        mt_buf_printf(&line, "largest hole %s", mt_size_text(g->sum.largest_hole, f).s);
+        label_line(p, &y, t->muted, false, &line);
     }
     if (g->zoom > 1) {
-        (void)snprintf(line, sizeof line, "drawn %u times larger", g->zoom);
-        label_line(p, &y, t->faint, false, line);
+        mt_buf_reset(&line);
+        mt_buf_printf(&line, "drawn %u times larger", g->zoom);
+        label_line(p, &y, t->faint, false, &line);
     }
-    mt_buf_release(&main);
+    mt_buf_release(&line);
     mt_buf_release(&sub);
 }
 
@@ -343,9 +344,8 @@ static double stack_row(struct picture *p, struct mt_box box, double y, const st
                                 .label = &l,
                                 .bytes = s->bytes,
                                 .share = in_use ? (double)s->bytes / (double)in_use : 0,
-                                .tip = mt_scene_keep(p->scene, tip.p ? tip.p : "")};
+                                .tip = mt_scene_take(p->scene, &tip)};
     mt_legend_row(p->scene, box, y, &row);
-    mt_buf_release(&tip);
     mt_label_release(&l);
     return y + MT_LEGEND_ROW_PX;
 }
@@ -407,7 +407,8 @@ static double draw_legend(struct picture *p, struct mt_box box)
 
 /* ---- the picture ---- */
 
-static void draw_headings(struct picture *p, double width)
+/* Returns where they end. */
+static double draw_headings(struct picture *p, double width)
 {
     struct mt_scene *s = p->scene;
     struct mt_size_format f = s->style.size;
@@ -418,8 +419,7 @@ static void draw_headings(struct picture *p, double width)
     double used = m->w + 14;
     mt_buf_str(&b, mt_str_basename(mt_str_from(p->panel->file)));
     mt_buf_printf(&b, " \xc2\xb7 device %zu", p->panel->state->device);
-    mt_scene_text_fit(s, MARGIN + used, top + 34, 14, s->theme->muted, room - used, false,
-                      b.p ? b.p : "");
+    mt_scene_text_buf(s, MARGIN + used, top + 34, 14, s->theme->muted, room - used, false, &b);
     mt_buf_reset(&b);
     uint64_t in_use = p->sum.allocated + p->sum.pending;
     mt_buf_printf(&b, "%s \xc2\xb7 reserved %s", p->panel->moment,
@@ -432,8 +432,9 @@ static void draw_headings(struct picture *p, double width)
     if (p->sum.free) {
         mt_buf_printf(&b, " in holes of at most %s", mt_size_text(p->sum.largest_hole, f).s);
     }
-    mt_scene_text_fit(s, MARGIN, top + 56, 12.5, s->theme->muted, room, false, b.p ? b.p : "");
+    double y = mt_scene_text_lines(s, MARGIN, top + 56, 12.5, s->theme->muted, room, false, &b);
     mt_buf_release(&b);
+    return y + TOP - 56;
 }
 
 /* Tall bars for few lines; fewer and shorter tips for many blocks: an SVG stays below 2 MiB. */
@@ -456,32 +457,12 @@ static void sum_up(struct picture *p)
     }
 }
 
-static void draw_panel(struct picture *p, double width, double *bottom)
+static void draw_state(struct picture *p, double width, double *bottom)
 {
-    enum { LINES = 34 };
-    struct mt_box legend = {width - MARGIN - LEGEND_W, p->y + TOP, LEGEND_W, 0};
-    bool right = width >= 900;
-    double top = p->y;
-    sum_up(p);
-    p->x = MARGIN + LABEL_W;
-    p->w = (right ? legend.x - GAP : width - MARGIN) - p->x;
-    const struct mt_rows_style style = {
-        .width = p->w, .lines = LINES, .spacing = 3, .narrow = 8, .gap = 14};
-    bool fine =
-        mt_holders_find(&p->holders, p->panel->snapshot, p->panel->state, p->scene->theme) &&
-        mt_rows_lay_out(&p->rows, p->panel->state, &style);
-    p->scene->failed |= !fine;
-    draw_headings(p, width);
-    if (fine && p->panel->state->n_segments == 0) {
-        mt_scene_text(p->scene, width / 2, top + TOP + 80, 14, p->scene->theme->muted,
-                      "nothing was reserved")
-            ->anchor = MT_ANCHOR_MIDDLE;
-        *bottom = top + TOP + 160;
-        return;
-    }
+    struct mt_box legend = {width - MARGIN - LEGEND_W, p->y, LEGEND_W, 0};
+    bool right = width >= WIDE;
     choose_detail(p);
-    p->y = top + TOP;
-    for (size_t i = 0; fine && i < p->rows.groups.n; i++) {
+    for (size_t i = 0; i < p->rows.groups.n; i++) {
         draw_group(p, &p->rows.groups.v[i]);
     }
     if (!right) {
@@ -489,6 +470,29 @@ static void draw_panel(struct picture *p, double width, double *bottom)
     }
     double end = draw_legend(p, legend);
     *bottom = (p->y > end ? p->y : end) + 12;
+}
+
+static void draw_panel(struct picture *p, double width, double *bottom)
+{
+    enum { LINES = 34 };
+    sum_up(p);
+    p->x = MARGIN + LABEL_W;
+    p->w = width - MARGIN - p->x - (width >= WIDE ? LEGEND_W + GAP : 0);
+    const struct mt_rows_style style = {
+        .width = p->w, .lines = LINES, .spacing = 3, .narrow = 8, .gap = 14};
+    bool fine =
+        mt_holders_find(&p->holders, p->panel->snapshot, p->panel->state, p->scene->theme) &&
+        mt_rows_lay_out(&p->rows, p->panel->state, &style);
+    p->scene->failed |= !fine;
+    p->y = draw_headings(p, width);
+    if (fine && p->panel->state->n_segments > 0) {
+        draw_state(p, width, bottom);
+        return;
+    }
+    mt_scene_text(p->scene, width / 2, p->y + 80, 14, p->scene->theme->muted,
+                  "nothing was reserved")
+        ->anchor = MT_ANCHOR_MIDDLE;
+    *bottom = p->y + 160;
 }
 
 enum mt_status mt_plot_segments(struct mt_scene *s, const struct mt_segment_panel *panels, size_t n,

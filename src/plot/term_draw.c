@@ -183,7 +183,7 @@ void mt_term_text(const struct mt_term_style *style, struct mt_buf *out, const c
 }
 
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
-                    uint32_t color, uint64_t bytes, double share, const char *main, const char *sub)
+                    uint32_t color, uint64_t bytes, double share, const struct mt_label *label)
 {
     enum { BEFORE = 27 };
     struct mt_buf text = {0};
@@ -192,12 +192,18 @@ void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const
     mt_buf_text(out, *fill ? fill : " ");
     mt_term_ink_end(style, out);
     mt_buf_printf(out, " %11s %6.1f %%  ", mt_size_text(bytes, style->size).s, share * 100);
-    mt_buf_text(&text, main);
-    if (*sub) {
-        mt_buf_printf(&text, "  (%s)", sub);
+    mt_buf_str(&text, mt_buf_view(&label->main));
+    if (label->sub.n) {
+        mt_buf_printf(&text, "  (%s)", label->sub.p);
     }
     mt_term_text(style, out, text.p ? text.p : "", style->width - BEFORE);
     mt_buf_char(out, '\n');
-    out->failed |= text.failed;
+    out->failed |= text.failed || mt_label_failed(label);
     mt_buf_release(&text);
+}
+
+void mt_term_legend_total(const struct mt_term_style *style, struct mt_buf *out, uint64_t bytes,
+                          const char *title)
+{
+    mt_buf_printf(out, "    %11s %6.1f %%  %s\n", mt_size_text(bytes, style->size).s, 100.0, title);
 }

@@ -9,6 +9,8 @@
 
 #include <memtool/plot.h>
 
+#include "label.h"
+
 struct mt_cell {
     char text[5];          /* UTF-8; empty: blank */
     uint32_t upper, lower; /* colours of a half block (0: none); used when `halves` */
@@ -59,7 +61,9 @@ void mt_term_text(const struct mt_term_style *style, struct mt_buf *out, const c
 
 /* One row of a legend: the fill, bytes, share, label. */
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
-                    uint32_t color, uint64_t bytes, double share, const char *main,
-                    const char *sub);
+                    uint32_t color, uint64_t bytes, double share, const struct mt_label *label);
+
+void mt_term_legend_total(const struct mt_term_style *style, struct mt_buf *out, uint64_t bytes,
+                          const char *title);
 
 #endif

@@ -172,19 +172,19 @@ static void put_legend(const struct term *t, struct mt_buf *out)
         struct mt_label l;
         mt_label_stack(&l, t->style, t->panel->snapshot, h->top[i].stack);
         mt_term_legend(t->term, out, mt_term_fill(t->term, i), h->colors[i], h->top[i].bytes,
-                       (double)h->top[i].bytes / in_use, l.main.p ? l.main.p : "",
-                       l.sub.p ? l.sub.p : "");
+                       (double)h->top[i].bytes / in_use, &l);
         mt_label_release(&l);
     }
     if (h->n_others) {
-        char name[96];
-        (void)snprintf(name, sizeof name, "[%s %s]", mt_count_text(h->n_others).s,
-                       h->n_others == 1 ? "other" : "others");
+        struct mt_label l = {.main = {0}};
+        mt_buf_printf(&l.main, "[%s %s]", mt_count_text(h->n_others).s,
+                      h->n_others == 1 ? "other" : "others");
         mt_term_legend(t->term, out, mt_term_fill(t->term, h->n),
                        mt_theme_get(t->style->theme)->older, h->others.bytes,
-                       (double)h->others.bytes / in_use, name, "");
+                       (double)h->others.bytes / in_use, &l);
+        mt_label_release(&l);
     }
-    mt_term_legend(t->term, out, "", 0, t->sum.allocated + t->sum.pending, 1, "TOTAL in use", "");
+    mt_term_legend_total(t->term, out, t->sum.allocated + t->sum.pending, "TOTAL in use");
     put_key(t, out, MT_SIGN_HOLE, t->sum.free, "free, kept by the allocator");
     put_key(t, out, MT_SIGN_WAIT, t->sum.pending,
             "freed, waiting for another stream (counted above too)");

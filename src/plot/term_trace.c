@@ -183,6 +183,7 @@ static void put_line(struct term *t, struct mt_buf *out, const struct mt_buf *te
         struct mt_buf line = {0};
         mt_buf_add(&line, p, cut);
         put_piece(t, out, line.p ? line.p : "", ink);
+        out->failed |= line.failed;
         mt_buf_release(&line);
         p += cut + 1;
         n -= cut + 1;
@@ -226,11 +227,10 @@ static void put_legend(struct term *t, struct mt_buf *out)
         struct mt_label label;
         mt_trace_label(&label, t->style, t->panel, b);
         mt_term_legend(t->term, out, mt_term_fill(t->term, i - 1), t->colors[i - 1], b->at_peak,
-                       l->peak ? (double)b->at_peak / (double)l->peak : 0,
-                       label.main.p ? label.main.p : "", label.sub.p ? label.sub.p : "");
+                       l->peak ? (double)b->at_peak / (double)l->peak : 0, &label);
         mt_label_release(&label);
     }
-    mt_term_legend(t->term, out, "", 0, l->peak, 1, "TOTAL", "");
+    mt_term_legend_total(t->term, out, l->peak, "TOTAL");
     mt_buf_printf(
         out, "  %s %11s           %s\n", line,
         mt_size_text(memory ? l->reserved_peak : l->samples.v[l->samples.n - 1].live, t->term->size)

@@ -121,9 +121,7 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
                   mt_size_text(o->reserved, f).s, mt_size_text(o->device_free, f).s);
     mt_label_frames(&b, &c->scene->style, c->panel->snapshot,
                     c->panel->replay->events[o->event].stack, 8);
-    uint32_t tip = mt_scene_keep(c->scene, b.p ? b.p : "");
-    mt_buf_release(&b);
-    return tip;
+    return mt_scene_take(c->scene, &b);
 }
 
 /* A cross where memory stood, and a whisker up to where the request would have brought it. */
@@ -169,11 +167,32 @@ static void draw_peak(struct mt_chart *c)
     note(c, x, y, theme->text, "peak", t->peak);
 }
 
+/* With segments the line is what is in use: named at its highest, which is found in the trace, not
+ * among the moments that are drawn. */
+static void note_live(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    struct mt_step at, best;
+    mt_replay_begin(c->panel->replay, &at);
+    best = at;
+    while (at.index + 1 < t->last && mt_replay_next(c->panel->replay, &at)) {
+        bool before = at.index + 1 <= t->first;
+        best = before || at.live_bytes > best.live_bytes ? at : best;
+    }
+    double x = mt_timeline_x(t, c->panel->replay, best.index);
+    note(c, mt_chart_x(c, x), mt_chart_y(c, (double)best.live_bytes), c->scene->theme->line,
+         "in use, at most", best.live_bytes);
+}
+
 /* The line's name: in the middle of the stretch that ends the picture, if that is its highest. */
 static void note_line(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    if (c->panel->options->subject != MT_TIMELINE_MEMORY || t->reserved_peak == 0) {
+    if (c->panel->options->subject != MT_TIMELINE_MEMORY) {
+        note_live(c);
+        return;
+    }
+    if (t->reserved_peak == 0) {
         return;
     }
     double x01 = t->reserved_peak_x;
@@ -218,8 +237,7 @@ static void band_looks(struct mt_chart *c, struct band_look *looks)
         looks[i].color = colors[i];
         mt_trace_label(&looks[i].label, &c->scene->style, c->panel, b);
         band_tip(c, b, looks[i].label.main.p ? looks[i].label.main.p : "", &tip);
-        looks[i].tip = mt_scene_keep(c->scene, tip.p ? tip.p : "");
-        mt_buf_release(&tip);
+        looks[i].tip = mt_scene_take(c->scene, &tip);
     }
 }
 
@@ -292,7 +310,8 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 
 /* ---- headings ---- */
 
-static void draw_headings(struct mt_chart *c)
+/* Returns where they end. */
+static double draw_headings(struct mt_chart *c)
 {
     struct mt_scene *s = c->scene;
     double room = c->area.w - 2 * MARGIN, x = c->area.x + MARGIN, y = c->area.y;
@@ -304,8 +323,7 @@ static void draw_headings(struct mt_chart *c)
     mt_buf_str(&b, mt_str_basename(mt_str_from(c->panel->file)));
     mt_buf_printf(&b, " \xc2\xb7 device %d", (int)c->panel->timeline->device);
     if (room > used + 80) {
-        mt_scene_text_fit(s, x + used, y + 34, 14, s->theme->muted, room - used, false,
-                          b.p ? b.p : "");
+        mt_scene_text_buf(s, x + used, y + 34, 14, s->theme->muted, room - used, false, &b);
     }
     mt_buf_reset(&b);
     mt_trace_say_peak(&b, c->panel, f);
@@ -313,17 +331,17 @@ static void draw_headings(struct mt_chart *c)
         mt_buf_printf(&b, " \xc2\xb7 capacity %s, above the picture",
                       mt_size_text(c->panel->capacity, f).s);
     }
-    mt_scene_text_fit(s, x, y + 56, 12.5, s->theme->muted, room, false, b.p ? b.p : "");
+    y = mt_scene_text_lines(s, x, y + 56, 12.5, s->theme->muted, room, false, &b);
     if (c->panel->timeline->ooms.n) {
         mt_buf_reset(&b);
         mt_trace_say_oom(&b, c->panel, f);
-        mt_scene_text_fit(s, x, y + 75, 12.5, s->theme->trouble, room, true, b.p ? b.p : "");
+        y = mt_scene_text_lines(s, x, y + 19, 12.5, s->theme->trouble, room, true, &b);
         mt_buf_reset(&b);
         mt_trace_say_why(&b, c->panel, f);
-        s->failed |= b.failed;
-        mt_scene_text_fit(s, x, y + 93, 12.5, s->theme->trouble, room, false, b.p ? b.p : "");
+        y = mt_scene_text_lines(s, x, y + 18, 12.5, s->theme->trouble, room, false, &b);
     }
     mt_buf_release(&b);
+    return y;
 }
 
 /* ---- a panel ---- */
@@ -359,7 +377,6 @@ static void draw_panel(struct mt_chart *c)
     const struct mt_timeline *t = c->panel->timeline;
     struct band_look looks[MT_TRACE_BANDS] = {{.color = 0}};
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
-    draw_headings(c);
     bool empty = t->peak == 0 && t->reserved_peak == 0;
     c->y_max = empty ? 0 : c->y_max;
     mt_chart_axes(c);
@@ -427,7 +444,7 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     double legend = legend_height(p->timeline->bands.n);
     c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
                               l->panel_w, l->panel_h};
-    double top = c->area.y + (p->timeline->ooms.n ? 108 : 72) + 32;
+    double top = draw_headings(c) + 48; /* annotations stand between */
     double left = c->area.x + LEFT, bottom = c->area.y + l->panel_h - FOOT;
     if (l->legend_right) {
         double right = c->area.x + l->panel_w - MARGIN - LEGEND_W;
@@ -446,9 +463,7 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
 
 static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
 {
-    mt_buf_printf(&s->title, "%s of ",
-                  p->options->subject == MT_TIMELINE_MEMORY ? "Memory over time"
-                                                            : "Reserved memory over time");
+    mt_buf_printf(&s->title, "%s of ", mt_trace_title(p));
     mt_buf_str(&s->title, mt_str_basename(mt_str_from(p->file)));
     mt_buf_printf(&s->title, ", device %d, peak %s", (int)p->timeline->device,
                   mt_size_text(p->timeline->peak, s->style.size).s);

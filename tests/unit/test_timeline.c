@@ -71,7 +71,7 @@ START_TEST(extremes_are_kept)
             most = t.samples.v[i].total > most ? t.samples.v[i].total : most;
         }
         ck_assert_uint_eq(most, t.peak);
-        ck_assert_uint_le(t.samples.n, t.n_events > 2 * columns ? 2 * columns + 2 : t.n_events + 1);
+        ck_assert_uint_le(t.samples.n, t.every_event ? t.n_events + 1 : 4 * columns + 2);
         ck_assert_int_eq(t.every_event, t.n_events <= 2 * columns);
         check_sums(&t);
         mt_timeline_release(&t);
