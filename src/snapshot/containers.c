@@ -56,6 +56,9 @@ static void deepen(struct mt_machine *m, struct mt_container *c, mt_word child)
 enum mt_status mt_container_add(struct mt_machine *m, mt_word w, size_t from, size_t n)
 {
     struct mt_container *c = mt_container_of(m, w);
+    if (n == 0) {
+        return MT_OK;
+    }
     if (!mt_vec_reserve(&c->items, c->items.n + n)) {
         return mt_fail_nomem(m->err);
     }
