@@ -65,13 +65,14 @@ static void print_number(FILE *out, uint64_t n, bool negative)
     negative ? fprintf(out, "%" PRId64, (int64_t)n) : fprintf(out, "%" PRIu64, n);
 }
 
-static void print_state(const struct folding *f, const struct mt_block *b)
+static void print_state(struct folding *f, const struct mt_block *b)
 {
     static const char *const words[] = {"inactive", "active_allocated", "active_pending_free", "?"};
     if (b->state_name) {
         struct mt_buf text = {0};
         mt_text_safe(&text, mt_snapshot_str(f->s, b->state_name));
         fputs(mt_buf_view(&text).p, f->r->out);
+        f->failed |= text.failed;
         mt_buf_release(&text);
     } else {
         fputs(words[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER], f->r->out);

@@ -266,7 +266,8 @@ enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt
 
 enum { MAP_COLUMNS = 100 }; /* a longer map is drawn with larger pages */
 
-static void map_row(const struct mt_report *r, const struct mt_snapshot *s,
+/* False when out of memory. */
+static bool map_row(const struct mt_report *r, const struct mt_snapshot *s,
                     const struct mt_page_row *row, uint64_t page, char *line, uint64_t *touched)
 {
     const struct mt_segment *segment = &s->segments[row->segment];
@@ -282,7 +283,9 @@ static void map_row(const struct mt_report *r, const struct mt_snapshot *s,
     }
     fprintf(r->out, "  [%.*s] %s, %s free%s\n", (int)mt_page_count(row->size, page), line,
             mt_report_size(r, row->size).s, mt_report_size(r, row->free).s, mt_buf_view(&note).p);
+    bool failed = note.failed;
     mt_buf_release(&note);
+    return !failed;
 }
 
 static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapshot *s,
@@ -303,7 +306,7 @@ static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapsh
     }
     size_t n = rows->rows.n, shown = r->limit && n > r->limit ? r->limit : n;
     for (size_t i = 0; ok && i < shown; i++) {
-        map_row(r, s, &rows->rows.v[i], page, line, touched);
+        ok = map_row(r, s, &rows->rows.v[i], page, line, touched);
     }
     if (ok && shown < n) {
         uint64_t rest = 0;
