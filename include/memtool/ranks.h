@@ -104,7 +104,7 @@ struct mt_rank_excess {
 enum mt_rank_oddity {
     MT_ODD_HIGH = 1,         /* its peak is well above the median */
     MT_ODD_LOW = 2,          /* or well below */
-    MT_ODD_RESERVED = 4,     /* it reserves well more, its peak is like the others' */
+    MT_ODD_RESERVED = 4,     /* it reserves well more, and its peak is not odd or not known */
     MT_ODD_GROWS = 8,        /* rises step after step, where most do not */
     MT_ODD_OOM = 16,         /* ran out of memory, where most did not */
     MT_ODD_OUTSIDE = 32,     /* much on its device is not its own */
@@ -117,12 +117,14 @@ struct mt_rank_outlier {
     unsigned odd;  /* enum mt_rank_oddity */
     int64_t delta; /* peak - median */
     /* Where the difference at the peak comes from: the same allocations larger, more allocations of
-     * the same stacks, stacks that most ranks do not have. Bytes, 0 where it does not rise. */
+     * the same stacks, stacks that most ranks do not have. Bytes, 0 where it does not rise. Memory
+     * without a stack is in none of them. */
     uint64_t larger, more, alone;
     double factor;   /* with `larger`: the size of stacks with the usual number of allocations, over
                       the median   (0: there are none) */
     bool last_stage; /* the last rank, and its excess is that of a loss or output layer */
     uint64_t outside_median, unexplained, unexplained_median;
+    uint64_t reserved_delta;              /* with MT_ODD_RESERVED: above the median */
     MT_VEC(struct mt_rank_excess) stacks; /* that hold more than the median, most first */
 };
 

@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/checked.h>
+#include <memtool/leaks.h>
 
 /* A deviation of this many spreads is odd; 1.4826 turns a median deviation into a standard one. */
 #define SPREADS 3.0
 #define MEDIAN_TO_SIGMA 1.4826
 /* Less than this outside the allocator is nothing to name: a CUDA context takes 0.3 to 1 GiB. */
 #define OUTSIDE_MIN (UINT64_C(256) << 20)
+/* Growth below this is nothing to name: a tenth of a leak. */
+#define GROWTH_MIN ((int64_t)MT_LEAK_THRESHOLD / 10)
 /* Memory without a stack below this share of a peak is not worth a line. */
 #define UNEXPLAINED_SHARE 0.05
 
@@ -24,10 +26,11 @@ struct comparison {
     struct mt_ranks *r;
     struct mt_ranks_result *out;
     double threshold;
-    uint64_t *scratch;       /* one a rank */
-    uint64_t *median_bytes;  /* by stack id */
-    uint64_t *median_count;  /* likewise */
-    uint64_t median_growing; /* 1 when most ranks grow */
+    uint64_t *scratch;      /* one a rank */
+    uint64_t *median_bytes; /* by stack id */
+    uint64_t *median_count; /* likewise */
+    uint64_t cut;           /* results were cut off at rows of this size; 0: mostly whole */
+    bool median_growing;    /* most ranks grow */
     struct mt_rank_range outside, unexplained;
 };
 
@@ -205,11 +208,14 @@ static bool find_excess(struct comparison *c, struct mt_rank_outlier *o)
         const struct mt_rank_stack *row = &rank->stacks.v[i];
         struct mt_rank_excess e = {row->stack, row->bytes, row->count, c->median_bytes[row->stack],
                                    c->median_count[row->stack]};
-        if (e.bytes <= e.median_bytes) {
-            continue;
+        if (e.bytes <= e.median_bytes || (!e.median_count && e.bytes <= 2 * c->cut)) {
+            continue; /* the others may have it below the cut */
         }
-        split_excess(o, &e);
-        if (e.count == e.median_count && e.bytes - e.median_bytes > e.median_bytes / 10) {
+        if (e.stack) {
+            split_excess(o, &e);
+        }
+        if (e.stack && e.count == e.median_count &&
+            e.bytes - e.median_bytes > e.median_bytes / 10) {
             usual += e.median_bytes;
             here += e.bytes;
         }
@@ -250,6 +256,16 @@ static bool is_last_stage(const struct comparison *c, const struct mt_rank_outli
     return false;
 }
 
+/* The smallest row of a rank whose result was cut off. */
+static uint64_t cut_of(const struct mt_rank *rank)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < rank->stacks.n; i++) {
+        least = rank->stacks.v[i].bytes < least ? rank->stacks.v[i].bytes : least;
+    }
+    return rank->other_bytes && rank->stacks.n ? least : 0;
+}
+
 static uint64_t unexplained_of(const struct mt_rank *rank)
 {
     return rank->stacks.n && rank->stacks.v[0].stack == 0 ? rank->stacks.v[0].bytes : 0;
@@ -260,7 +276,7 @@ static unsigned other_oddities(const struct comparison *c, const struct mt_rank 
 {
     const struct mt_rank_range *ooms = &c->out->figure[MT_RANK_OOMS];
     unsigned odd = 0;
-    if (rank->knows_growth && rank->bytes_per_step > 0 && !c->median_growing) {
+    if (rank->knows_growth && rank->bytes_per_step >= GROWTH_MIN && !c->median_growing) {
         odd |= MT_ODD_GROWS;
     }
     if (rank->figure[MT_RANK_OOMS] > 0 && ooms->median == 0) {
@@ -290,6 +306,7 @@ static bool add_outlier(struct comparison *c, size_t index, const double *limit)
         rank->figure[MT_RANK_RESERVED] > reserved->median &&
         (double)(rank->figure[MT_RANK_RESERVED] - reserved->median) > limit[MT_RANK_RESERVED]) {
         o.odd |= MT_ODD_RESERVED;
+        o.reserved_delta = rank->figure[MT_RANK_RESERVED] - reserved->median;
     }
     o.outside_median = c->outside.median;
     o.unexplained = unexplained_of(rank);
@@ -344,7 +361,7 @@ static void find_ranges(struct comparison *c)
     for (size_t i = 0; i < c->r->ranks.n; i++) {
         const struct mt_rank *rank = &c->r->ranks.v[i];
         growing += rank->knows_growth;
-        grown += rank->knows_growth && rank->bytes_per_step > 0;
+        grown += rank->knows_growth && rank->bytes_per_step >= GROWTH_MIN;
         if (rank->knows_outside) {
             c->scratch[outside++] = rank->outside_bytes;
         }
@@ -359,6 +376,13 @@ static void find_ranges(struct comparison *c)
         }
     }
     c->unexplained = range_of(c->scratch, n);
+    n = 0;
+    for (size_t i = 0; i < c->r->ranks.n; i++) {
+        if (c->r->ranks.v[i].knows_stacks) {
+            c->scratch[n++] = cut_of(&c->r->ranks.v[i]);
+        }
+    }
+    c->cut = range_of(c->scratch, n).median;
 }
 
 static int by_number(const void *a, const void *b)

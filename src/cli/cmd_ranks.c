@@ -357,8 +357,8 @@ static int gather(struct gathering *g, char **files, size_t n_files)
         read_file(g, &g->files.v[i]);
     }
     if (g->passed_over) {
-        mt_cli_note(g->cli, &g->settings->common, "passed over %zu files that are no snapshots",
-                    g->passed_over);
+        mt_cli_note(g->cli, &g->settings->common, "passed over %zu file%s without a snapshot",
+                    g->passed_over, g->passed_over == 1 ? "" : "s");
     }
     if (!g->failed && !g->ranks.ranks.n) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no snapshot and no result of stats, peak or leaks");

@@ -91,8 +91,13 @@ static void print_topic(const struct mt_report *r, const struct mt_topic *t)
     for (size_t i = 0; t->text[i]; i++) {
         fprintf(r->out, "%s%s\n", t->text[i][0] ? "  " : "", t->text[i]);
     }
+    size_t column = 78; /* so that the first word begins a line */
     for (size_t i = 0; t->see[i]; i++) {
-        fprintf(r->out, "%s%s", i ? ", " : "\n  See also: ", t->see[i]);
+        size_t n = strlen(t->see[i]) + 2;
+        bool next = column + n > 78;
+        fprintf(r->out, "%s%s%s", i ? "," : "",
+                next ? (i ? "\n            " : "\n  See also: ") : " ", t->see[i]);
+        column = next ? 12 + n : column + n;
     }
     fputs(t->see[0] ? "\n" : "", r->out);
 }

@@ -103,7 +103,31 @@ static void print_card(const struct mt_report *r, const struct mt_estimate *e, u
     }
 }
 
-/* Of the terms that a snapshot can tell. */
+/* A term that a snapshot can tell, whether or not it was estimated. */
+static void found_row(struct mt_table *t, const struct mt_estimate *e,
+                      const struct mt_estimate_found *f, enum mt_estimate_id id)
+{
+    const struct mt_estimate_term *expected = NULL;
+    for (size_t i = 0; i < e->n; i++) {
+        expected = e->terms[i].id == id ? &e->terms[i] : expected;
+    }
+    if (f->bytes[id] < 0) {
+        return;
+    }
+    mt_table_cell(t, "%s", mt_estimate_term_name(id));
+    if (expected) {
+        mt_table_size(t, expected->bytes);
+    } else {
+        mt_table_cell(t, "-");
+    }
+    mt_table_size(t, (uint64_t)f->bytes[id]);
+    if (expected) {
+        mt_table_delta(t, f->bytes[id] - (int64_t)expected->bytes);
+    } else {
+        mt_table_cell(t, "-");
+    }
+}
+
 static enum mt_status print_found(const struct mt_report *r, const struct mt_estimate *e,
                                   const struct mt_estimate_found *f, struct mt_error *err)
 {
@@ -120,14 +144,8 @@ static enum mt_status print_found(const struct mt_report *r, const struct mt_est
     mt_table_column(t, "EXPECTED", MT_RIGHT);
     mt_table_column(t, "FOUND", MT_RIGHT);
     mt_table_column(t, "DIFFERENCE", MT_RIGHT);
-    for (size_t i = 0; i < e->n; i++) {
-        int64_t bytes = f->bytes[e->terms[i].id];
-        if (bytes >= 0) {
-            mt_table_cell(t, "%s", mt_estimate_term_name(e->terms[i].id));
-            mt_table_size(t, e->terms[i].bytes);
-            mt_table_size(t, (uint64_t)bytes);
-            mt_table_delta(t, bytes - (int64_t)e->terms[i].bytes);
-        }
+    for (int id = 0; id < MT_TERM_COUNT; id++) {
+        found_row(t, e, f, (enum mt_estimate_id)id);
     }
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);

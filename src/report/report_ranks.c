@@ -41,12 +41,13 @@ static void label(struct mt_buf *b, const struct mt_report *r, const struct mt_r
     mt_stack_label(b, &ranks->names, stack, &one);
 }
 
+/* Which stack it is that has more allocations than in the median rank. */
 static void explain_more(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
                          const struct mt_rank_outlier *o)
 {
     for (size_t i = 0; i < o->stacks.n; i++) {
         const struct mt_rank_excess *e = &o->stacks.v[i];
-        if (e->median_count && e->count > e->median_count) {
+        if (e->stack && e->median_count && e->count > e->median_count) {
             mt_buf_printf(b, " It keeps memory that the others free: %" PRIu64 " more of ",
                           e->count - e->median_count);
             label(b, r, ranks, e->stack);
@@ -69,7 +70,10 @@ static void explain_high(struct mt_buf *b, const struct mt_report *r, const stru
     } else if (o->last_stage) {
         add_sentence(b, "It is the last rank and holds the loss or output layer: the last stage of "
                         "a pipeline is expected to be the fullest.");
-    } else if (o->larger >= o->more && o->larger >= o->alone && o->larger) {
+    } else if (o->larger + o->more + o->alone == 0) {
+        add_sentence(b, "The difference lies in memory without a stack, or below the rows of these "
+                        "results.");
+    } else if (o->larger >= o->more && o->larger >= o->alone) {
         mt_buf_text(b, " The same allocations are ");
         if (o->factor > 0) {
             mt_buf_printf(b, "%.1f times as large as", o->factor);
@@ -94,8 +98,12 @@ static void explain_others(struct mt_buf *b, const struct mt_report *r,
                       mt_report_size(r, (uint64_t)-o->delta).s);
     }
     if (o->odd & MT_ODD_RESERVED) {
-        add_sentence(b, "Its live memory is like that of the others, but it reserves more: "
-                        "fragmentation (memtool frag).");
+        mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
+                      mt_report_size(r, o->reserved_delta).s);
+        add_sentence(b, rank->known >> MT_RANK_PEAK & 1
+                            ? "Its peak is like that of the others: fragmentation (memtool frag)."
+                            : "Its peak is not in these results: peak --json or the snapshot "
+                              "tells why.");
     }
     if (o->odd & MT_ODD_GROWS) {
         mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
