@@ -221,49 +221,80 @@ static void print_name(const struct mt_report *r)
     mt_buf_release(&b);
 }
 
-/* Two logs in text are set side by side; everything else comes one after the other. */
+static bool is_usable(int exit_code)
+{
+    return exit_code == 0 || exit_code == 4;
+}
+
+/* Prints one of several inputs under its name. `opened`: what opening it gave. */
+static int report_one(struct mt_cli *cli, const struct summary_settings *x,
+                      const struct mt_report *r, const char *file, struct input *in, int opened,
+                      bool is_first)
+{
+    if (!is_usable(opened)) {
+        return opened;
+    }
+    struct mt_report here = *r;
+    here.file = file;
+    keep_device(&in->log, x->device);
+    if (!r->json && !r->separator) {
+        fputs(is_first ? "" : "\n", r->out);
+        print_name(&here);
+    }
+    int printed = report_input(cli, x, &here, in, true);
+    return printed ? printed : opened;
+}
+
+/* Two logs in text are set side by side. */
+static int report_two(struct mt_cli *cli, const struct summary_settings *x,
+                      const struct mt_report *r, char **files)
+{
+    struct input in[2];
+    struct mt_error err;
+    int opened[2];
+    int exit_code = 0;
+    for (int i = 0; i < 2; i++) {
+        opened[i] = open_input(cli, &x->common, files[i], &in[i]);
+    }
+    bool both_logs = opened[0] == 0 && opened[1] == 0 && in[0].is_log && in[1].is_log;
+    if (both_logs && !r->json) {
+        keep_device(&in[0].log, x->device);
+        keep_device(&in[1].log, x->device);
+        enum mt_status status = mt_report_logged_pair_text(r, &in[0].log, &in[1].log, &err);
+        exit_code = status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!both_logs || r->json) {
+            int one = report_one(cli, x, r, files[i], &in[i], opened[i], i == 0);
+            exit_code = exit_code ? exit_code : one;
+        }
+        if (is_usable(opened[i])) {
+            input_release(&in[i]);
+        }
+    }
+    return exit_code;
+}
+
 static int report_files(struct mt_cli *cli, const struct summary_settings *x,
                         const struct mt_report *r, char **files, size_t n)
 {
-    struct input first;
-    struct input second;
     int exit_code = 0;
-    if (n == 2 && !r->json) {
-        exit_code = open_input(cli, &x->common, files[0], &first);
-        if (exit_code && exit_code != 4) {
-            return exit_code;
-        }
-        int other = first.is_log ? open_input(cli, &x->common, files[1], &second) : 1;
-        if (other == 0 && second.is_log) {
-            struct mt_error err;
-            keep_device(&first.log, x->device);
-            keep_device(&second.log, x->device);
-            exit_code = mt_report_logged_pair_text(r, &first.log, &second.log, &err) == MT_OK
-                            ? 0
-                            : mt_cli_fail(cli, NULL, &err);
-            input_release(&first);
-            input_release(&second);
-            return exit_code;
-        }
-        if (other == 0 || other == 4) {
-            input_release(&second);
-        }
-        input_release(&first);
-        exit_code = 0;
+    if (n == 2) {
+        return report_two(cli, x, r, files);
     }
     for (size_t i = 0; i < n; i++) {
-        struct mt_report here = *r;
-        here.file = files[i];
-        int one = open_input(cli, &x->common, files[i], &first);
-        if (one == 0 || one == 4) {
-            keep_device(&first.log, x->device);
-            if (n > 1 && !r->json && !r->separator) {
-                fputs(i ? "\n" : "", r->out);
-                print_name(&here);
-            }
-            int printed = report_input(cli, x, &here, &first, n > 1);
+        struct input in;
+        int one = open_input(cli, &x->common, files[i], &in);
+        bool usable = is_usable(one);
+        if (n > 1) {
+            one = report_one(cli, x, r, files[i], &in, one, i == 0);
+        } else if (usable) {
+            keep_device(&in.log, x->device);
+            int printed = report_input(cli, x, r, &in, false);
             one = printed ? printed : one;
-            input_release(&first);
+        }
+        if (usable) {
+            input_release(&in);
         }
         exit_code = exit_code ? exit_code : one;
     }

@@ -168,6 +168,24 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
 
 /* ---- short lives, waiting frees ---- */
 
+static void add_others(struct mt_table *t, size_t n)
+{
+    mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", n, n == 1 ? "" : "s");
+}
+
+/* A row but for its last cell; `largest` may be NULL. */
+static void add_temporary_sum(struct mt_table *t, uint64_t bytes, uint64_t count,
+                              const uint64_t *largest)
+{
+    mt_table_size(t, bytes);
+    mt_table_count(t, count);
+    if (largest) {
+        mt_table_size(t, *largest);
+    } else {
+        mt_table_cell(t, "%s", "");
+    }
+}
+
 static enum mt_status print_temporary(const struct mt_report *r, const struct mt_snapshot *s,
                                       const struct mt_lifetimes *l, struct mt_error *err)
 {
@@ -184,9 +202,7 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
     uint64_t count = l->temporary_count;
     for (size_t i = 0; i < l->temporary.n && (!r->limit || i < r->limit); i++) {
         const struct mt_temporary *x = &l->temporary.v[i];
-        mt_table_size(t, x->bytes);
-        mt_table_count(t, x->count);
-        mt_table_size(t, x->largest);
+        add_temporary_sum(t, x->bytes, x->count, &x->largest);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
         mt_table_buf(t, &b);
@@ -194,16 +210,11 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
         count -= x->count;
     }
     if (count) {
-        size_t others = l->temporary.n - r->limit;
-        mt_table_size(t, bytes);
-        mt_table_count(t, count);
-        mt_table_cell(t, "%s", "");
-        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", others, others == 1 ? "" : "s");
+        add_temporary_sum(t, bytes, count, NULL);
+        add_others(t, l->temporary.n - r->limit);
     }
     mt_table_rule(t);
-    mt_table_size(t, l->temporary_bytes);
-    mt_table_count(t, l->temporary_count);
-    mt_table_cell(t, "%s", "");
+    add_temporary_sum(t, l->temporary_bytes, l->temporary_count, NULL);
     mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
@@ -219,6 +230,21 @@ static void add_pending_sum(struct mt_table *t, const struct mt_pending *sum)
     mt_table_count(t, sum->count);
     mt_table_cell(t, "%s", "");
     mt_table_cell(t, "%s", "");
+}
+
+static void add_pending(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
+                        const struct mt_pending *x, struct mt_buf *b)
+{
+    mt_table_cell(t, "%.3f", x->byte_seconds / (1 << 20));
+    mt_table_size(t, x->bytes);
+    mt_table_count(t, x->count);
+    mt_table_size(t, x->alive_bytes);
+    mt_buf_reset(b);
+    mt_stream_label(b, s, x->stream);
+    mt_table_buf(t, b);
+    mt_buf_reset(b);
+    mt_stack_label_long(b, s, x->stack, r);
+    mt_table_buf(t, b);
 }
 
 static enum mt_status print_pending(const struct mt_report *r, const struct mt_snapshot *s,
@@ -239,25 +265,14 @@ static enum mt_status print_pending(const struct mt_report *r, const struct mt_s
     }
     mt_table_column(t, "WHERE", MT_LEFT);
     for (size_t i = 0; i < l->pending.n && (!r->limit || i < r->limit); i++) {
-        const struct mt_pending *x = &l->pending.v[i];
-        mt_table_cell(t, "%.3f", x->byte_seconds / (1 << 20));
-        mt_table_size(t, x->bytes);
-        mt_table_count(t, x->count);
-        mt_table_size(t, x->alive_bytes);
-        mt_buf_reset(&b);
-        mt_stream_label(&b, s, x->stream);
-        mt_table_buf(t, &b);
-        mt_buf_reset(&b);
-        mt_stack_label_long(&b, s, x->stack, r);
-        mt_table_buf(t, &b);
-        rest.byte_seconds -= x->byte_seconds;
-        rest.bytes -= x->bytes;
-        rest.count -= x->count;
+        add_pending(t, r, s, &l->pending.v[i], &b);
+        rest.byte_seconds -= l->pending.v[i].byte_seconds;
+        rest.bytes -= l->pending.v[i].bytes;
+        rest.count -= l->pending.v[i].count;
     }
     if (rest.count) {
-        size_t others = l->pending.n - r->limit;
         add_pending_sum(t, &rest);
-        mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", others, others == 1 ? "" : "s");
+        add_others(t, l->pending.n - r->limit);
     }
     mt_table_rule(t);
     add_pending_sum(t, &all);

@@ -99,12 +99,13 @@ enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_
 
 /* ---- two logs ---- */
 
-/* The nth table of a device, or NULL. */
-static const struct mt_logged_table *nth_of(const struct mt_logged *l, uint32_t device, size_t n)
+/* The next table of a device from *at on, which moves behind it; NULL when there is none. */
+static const struct mt_logged_table *next_of(const struct mt_logged *l, uint32_t device, size_t *at)
 {
-    for (size_t i = 0; i < l->tables.n; i++) {
-        if (l->tables.v[i].device == device && n-- == 0) {
-            return &l->tables.v[i];
+    while (*at < l->tables.n) {
+        const struct mt_logged_table *t = &l->tables.v[(*at)++];
+        if (t->device == device) {
+            return t;
         }
     }
     return NULL;
@@ -140,10 +141,10 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
     }
     add_columns(t, TITLES, MT_COUNT(TITLES));
     size_t alone = 0;
-    size_t n[1024] = {0};
+    size_t at[1024] = {0}; /* by device: how far its tables of b are used */
     for (size_t i = 0; i < a->tables.n; i++) {
         const struct mt_logged_table *x = &a->tables.v[i];
-        const struct mt_logged_table *y = nth_of(b, x->device, n[x->device]++);
+        const struct mt_logged_table *y = next_of(b, x->device, &at[x->device]);
         if (y) {
             add_pair(t, x, y);
         } else {
