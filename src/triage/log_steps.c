@@ -88,7 +88,8 @@ static int64_t fraction_step(struct mt_str line)
         }
         int64_t step = mt_log_integer_at(from(line, at), &length);
         int64_t total = mt_log_integer_at(from(line, i + 1), &length);
-        if (step >= 0 && total >= step && (at == 0 || line.p[at - 1] != '.')) {
+        if (step >= 0 && total >= step &&
+            (at == 0 || (line.p[at - 1] != '.' && line.p[at - 1] != '/'))) {
             return step;
         }
     }

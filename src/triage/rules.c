@@ -314,7 +314,7 @@ static bool fallback_holes(const struct mt_facts *f)
 {
     return knows_holes(f) && knows_live(f) && f->free < f->requested &&
            fits(f->requested, mt_add_sat(f->free, f->unallocated)) &&
-           f->unallocated > f->unexplained;
+           f->unallocated > f->unexplained && holes_share(f) >= T(HOLES_SEEN);
 }
 
 static bool fallback_live(const struct mt_facts *f)

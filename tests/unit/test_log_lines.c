@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines as logs have them: what is taken away, what names the writer, what is left. */
+#include "triage/log_lines.h"
+
+#include "unit.h"
+
+static struct mt_log_line line;
+
+static const struct mt_log_line *set(const char *raw)
+{
+    mt_log_line_set(&line, mt_str_from(raw));
+    ck_assert(!line.text.failed && !line.tight.failed);
+    return &line;
+}
+
+/* raw, what is left of it squeezed, rank, whether the prefix names the writer */
+static const struct {
+    const char *raw, *squeezed;
+    int rank;
+    bool origin;
+} CASES[] = {
+    {"Tried to allocate 2.00 GiB", "triedtoallocate2.00gib", -1, false},
+    {"[rank3]: CUDA out", "cudaout", 3, true},
+    {"2024-11-20 14:37:16 [rank12]: a b", "ab", 12, true},
+    {"[TP1] Scheduler hit", "schedulerhit", 1, true},
+    {"(VllmWorkerProcess pid=2421) ERROR 10-14 12:32:47 multiproc.py:233] torch", "torch", -1,
+     true},
+    {"(RayWorkerWrapper pid=9, ip=192.0.2.7) x", "x", -1, true},
+    {"ERROR 04-01 23:46:56 [engine.py:160] torch.X", "torch.x", -1, false},
+    {"node13: ret = input", "ret=input", -1, true},
+    {"deep-seek-1  | ggml: a", "ggml:a", -1, true},
+    {"node0:3063028:3066152 [3] include/alloc.h:178 NCCL", "include/alloc.h:178nccl", 3, true},
+    {"W0227 17:39:41.936000 293814 api.py:766] Closing", "closing", -1, false},
+    {"1.06.520.077 E ggml_x", "ggml_x", -1, false},
+    {"2025-01-17T01:27:13.751046 - Got an OOM", "gotanoom", -1, false},
+    {"> # | * text", "text", -1, false},
+    {"E       RuntimeError: x", "runtimeerror:x", -1, false},
+    {"RuntimeError: CUDA", "runtimeerror:cuda", -1, false},
+    {"[CUDA] out of memory", "[cuda]outofmemory", -1, false},
+    {"\033[0;31mCUDA\033[0m error", "cudaerror", -1, false},
+    {"[0;31mCUDA[0m error", "cudaerror", -1, false}, /* the ESC was lost */
+    {"\\u001b[31mCUDA\\u001b[0m \\\"x\\\"", "cuda\"x\"", -1, false},
+    {"<td>a &gt;&gt; b</td><br/>", "a>>b", -1, false},
+    {"a < b and c", "a<bandc", -1, false},
+    {"a\\nb\\tc\rd", "abcd", -1, false},
+    {"`CUDA` **out** caf\xc3\xa9 \xff", "cudaoutcaf", -1, false},
+    {"79.10 GiB of which", "79.10gibofwhich", -1, false},
+    {"[rank0]: 79.10 GiB of which", "79.10gibofwhich", 0, true}, /* a wrapped rest is no time */
+    {"2025-01-01 10:00:00 4096 bytes", "4096bytes", -1, false},
+    {"", "", -1, false},
+    {"\033[", "", -1, false},
+    {"[", "[", -1, false},
+    {"<a", "<a", -1, false},
+};
+
+START_TEST(prefixes_and_marks)
+{
+    for (size_t i = 0; i < MT_COUNT(CASES); i++) {
+        const struct mt_log_line *l = set(CASES[i].raw);
+        ck_assert_text(l->squeezed, CASES[i].squeezed);
+        ck_assert_msg(l->rank == CASES[i].rank, "%s: rank %d", CASES[i].raw, (int)l->rank);
+        ck_assert_msg((l->origin != 0) == CASES[i].origin, "%s: origin", CASES[i].raw);
+    }
+    mt_log_line_release(&line);
+}
+END_TEST
+
+START_TEST(writers_are_told_apart)
+{
+    uint64_t rank0 = set("2024-11-20 14:37:16 [rank0]: a")->origin;
+    ck_assert(set("2024-11-20 14:37:18 [rank0]: b")->origin == rank0);
+    ck_assert(set("2024-11-20 14:37:16 [rank1]: a")->origin != rank0);
+    ck_assert(set("node1: [rank0]: a")->origin != set("node2: [rank0]: a")->origin);
+    mt_log_line_release(&line);
+}
+END_TEST
+
+START_TEST(a_line_of_any_length)
+{
+    static char raw[3 * MT_LOG_LINE_MAX];
+    memset(raw, 'x', sizeof raw);
+    mt_log_line_set(&line, (struct mt_str){raw, sizeof raw});
+    ck_assert_uint_eq(line.squeezed.n, MT_LOG_LINE_MAX);
+    mt_log_line_release(&line);
+}
+END_TEST
+
+UNIT_MAIN("log_lines", prefixes_and_marks, writers_are_told_apart, a_line_of_any_length)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole logs: several events, tables, settings in force, what was survived, snapshots left out. */
+#include <memtool/triage.h>
+
+#include "unit.h"
+
+static struct mt_triage *triage;
+static struct mt_triage_result result;
+
+static void run_with(const char *log, uint64_t device_used)
+{
+    struct mt_triage_options options = {.device_used = device_used};
+    struct mt_error err;
+    mt_triage_free(triage);
+    triage = mt_triage_new(&options);
+    ck_assert_ptr_nonnull(triage);
+    mt_triage_name(triage, "x.log");
+    ck_assert_int_eq(mt_triage_feed(triage, log, strlen(log), &err), MT_OK);
+    ck_assert_int_eq(mt_triage_end(triage, &err), MT_OK);
+    ck_assert_int_eq(mt_triage_decide(triage, &result, &err), MT_OK);
+}
+
+static void run(const char *log)
+{
+    run_with(log, 0);
+}
+
+static bool says(const char *words)
+{
+    for (size_t i = 0; i < result.n_evidence; i++) {
+        if (mt_str_find(result.evidence[i], mt_str_from(words)) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct mt_advice *advice(const char *id)
+{
+    for (size_t i = 0; i < result.n_advice; i++) {
+        if (strcmp(result.advice[i].id, id) == 0) {
+            return &result.advice[i];
+        }
+    }
+    return NULL;
+}
+
+#define OOM(gpu, n, a)                                                                             \
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " n " GiB. GPU " gpu            \
+    " has a total capacity of 79.10 GiB of which 98.00 MiB is free. Of the allocated memory " a    \
+    " GiB is allocated by PyTorch, and 765.81 MiB is reserved by PyTorch but unallocated.\n"
+
+START_TEST(repetitions_are_one)
+{
+    run(OOM("0", "1.00", "76.00") "the above exception\n" OOM("0", "1.00", "76.00"));
+    ck_assert_uint_eq(result.n_incidents, 1);
+    ck_assert_uint_eq(result.incidents[0].repeats, 1);
+    run(OOM("0", "1.00", "76.00") OOM("1", "1.00", "76.00") OOM("0", "2.00", "76.00"));
+    ck_assert_uint_eq(result.n_incidents, 3);
+    ck_assert_uint_eq(result.cause, 0);
+}
+END_TEST
+
+START_TEST(what_was_survived_is_no_crash)
+{
+    run(OOM("0", "1.00", "76.00") "WARNING: skipping batch\n\n\n" OOM("0", "3.00", "70.00"));
+    ck_assert_uint_eq(result.n_incidents, 2);
+    ck_assert(result.incidents[0].recovered && !result.incidents[1].recovered);
+    ck_assert_uint_eq(result.cause, 1);
+    ck_assert_uint_eq(result.incidents[1].line, 5);
+}
+END_TEST
+
+START_TEST(a_look_alike_beside_an_event)
+{
+    run("failed (exitcode: -9) local_rank: 0\n\n" OOM("0", "1.00", "76.00"));
+    ck_assert_int_eq(result.verdict, MT_VERDICT_NOT_ENOUGH);
+    ck_assert_uint_eq(result.n_incidents, 2);
+    ck_assert_uint_eq(result.cause, 1);
+}
+END_TEST
+
+START_TEST(settings_in_force)
+{
+    run("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" OOM("0", "1.00", "76.00"));
+    ck_assert_text(result.conf, "expandable_segments:True");
+    ck_assert(says("settings in force"));
+    ck_assert(!advice("expandable_segments")->applies);
+    run("os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"max_split_size_mb:128\"\n"
+        "'PYTORCH_HIP_ALLOC_CONF': 'garbage_collection_threshold:0.8'\n");
+    ck_assert_text(result.conf, "garbage_collection_threshold:0.8");
+    run("try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.\n"
+        "See documentation for PYTORCH_CUDA_ALLOC_CONF\n");
+    ck_assert_uint_eq(result.conf.n, 0);
+}
+END_TEST
+
+START_TEST(summary_tables)
+{
+    run("2024-01-01 00:00:00 |  PyTorch CUDA memory summary, device ID 3  |\n"
+        "|            CUDA OOMs: 1            |        cudaMalloc retries: 7         |\n"
+        "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n"
+        "| Allocated memory      |    1062 MB |    4877 MB |   89299 MB |   88237 MB |\r\n"
+        "|       from large pool |    1048 MB |    4865 MB |   89263 MB |   88215 MB |\n"
+        "| GPU reserved memory   |      12 GiB |   12420 MiB |   16924 MiB |      0 B  |\n");
+    ck_assert_uint_eq(result.n_tables, 1);
+    const struct mt_summary_table *t = result.tables;
+    ck_assert_int_eq(t->device, 3);
+    ck_assert_int_eq(t->ooms, 1);
+    ck_assert_int_eq(t->retries, 7);
+    ck_assert_uint_eq(t->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_CURRENT], 1062ull << 20);
+    ck_assert_uint_eq(t->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_TOTAL_FREED], 88237ull << 20);
+    ck_assert_uint_eq(t->bytes[MT_SUMMARY_RESERVED][MT_SUMMARY_CURRENT], 12ull << 30);
+    ck_assert_uint_eq(t->bytes[MT_SUMMARY_RESERVED][MT_SUMMARY_TOTAL_FREED], 0);
+    ck_assert(!(t->present >> MT_SUMMARY_ACTIVE & 1u));
+}
+END_TEST
+
+START_TEST(nvidia_smi)
+{
+    run("|   0  Tesla V100-SXM2...  On   | 00000000:00:1E.0 Off |                    0 |\n"
+        "| N/A   34C    P0    57W / 300W |  15109MiB / 16160MiB |      0%      Default |\n"
+        "|   1  Tesla V100-SXM2...  On   | 00000000:00:1F.0 Off |                    0 |\n"
+        "| N/A   34C    P0    57W / 300W |     12MiB / 16160MiB |      0%      Default |\n"
+        "RuntimeError: CUDA error: out of memory\n");
+    ck_assert_uint_eq(result.n_cards, 2);
+    ck_assert_int_eq(result.cards[1].device, 1);
+    ck_assert_uint_eq(result.cards[0].used, 15109ull << 20);
+    ck_assert_uint_eq(result.cards[1].total, 16160ull << 20);
+}
+END_TEST
+
+START_TEST(device_used_is_reconciled)
+{
+    run_with(OOM("0", "1.00", "76.00"), 79ull << 30);
+    ck_assert(says("2.25 GiB is the CUDA context"));
+}
+END_TEST
+
+START_TEST(when_it_happened)
+{
+    run("step 41: loss 2\nstep 42: loss 2\n  File \"a.py\", line 3, in evaluate\n"
+        "  File \"b.py\", line 9, in forward\n" OOM("0", "1.00", "76.00"));
+    ck_assert_int_eq(result.incidents[0].step, 42);
+    ck_assert_str_eq(result.incidents[0].phase, "evaluation");
+    ck_assert_ptr_nonnull(advice("evaluate_without_graph"));
+    run("(EngineCore_0 pid=7) " OOM("0", "1.00", "76.00"));
+    ck_assert_str_eq(result.incidents[0].program, "vllm");
+}
+END_TEST
+
+START_TEST(never_batch_advice_where_memory_is_free)
+{
+    run("RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total "
+        "capacity; 8.57 MiB already allocated; 9.28 GiB free; 4.68 MiB cached)\n");
+    ck_assert_int_eq(result.verdict, MT_VERDICT_FREE_EXCEEDS_REQUEST);
+    ck_assert(!advice("smaller_batch")->applies);
+    ck_assert_ptr_null(advice("smaller_micro_batch"));
+}
+END_TEST
+
+START_TEST(contradictions_are_said)
+{
+    run("RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 8.00 GiB total "
+        "capacity; 17.20 GiB already allocated; 0 bytes free; 19.15 GiB reserved in total by "
+        "PyTorch)\n");
+    ck_assert(result.incidents[0].spilled);
+    ck_assert(says("host memory"));
+    run("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total "
+        "capacity of 8.00 GiB of which 0 bytes is free. Including non-PyTorch memory, this process "
+        "has 17179869184.00 GiB memory in use. Of the allocated memory 7.50 GiB is allocated by "
+        "PyTorch, and 10.00 MiB is reserved by PyTorch but unallocated.\n");
+    ck_assert(!mt_oom_has(&result.incidents[0].numbers, MT_OOM_PROCESS));
+}
+END_TEST
+
+START_TEST(ten_thousand_events)
+{
+    struct mt_buf log = {0};
+    for (int i = 0; i < 10000; i++) {
+        mt_buf_printf(&log,
+                      "RuntimeError: CUDA out of memory. Tried to allocate %d.00 MiB (GPU 0; "
+                      "7.79 GiB total capacity; 6.64 GiB already allocated; 21.00 MiB free; "
+                      "150.86 MiB cached)\nskipping batch\n",
+                      30 + i);
+    }
+    run(log.p);
+    ck_assert_uint_eq(result.n_incidents, 256);
+    ck_assert_uint_eq(result.incidents_dropped, 10000 - 256);
+    mt_buf_release(&log);
+}
+END_TEST
+
+START_TEST(binary_is_refused)
+{
+    struct mt_triage_options options = {0};
+    struct mt_error err;
+    struct mt_triage *t = mt_triage_new(&options);
+    ck_assert_int_eq(mt_triage_feed(t, "\1\2\3\4\5\6\0\0\0", 9, &err), MT_FORMAT);
+    mt_triage_free(t);
+}
+END_TEST
+
+UNIT_MAIN("triage", repetitions_are_one, what_was_survived_is_no_crash,
+          a_look_alike_beside_an_event, settings_in_force, summary_tables, nvidia_smi,
+          device_used_is_reconciled, when_it_happened, never_batch_advice_where_memory_is_free,
+          contradictions_are_said, ten_thousand_events, binary_is_refused)
