@@ -8,7 +8,9 @@
 
 #include <memtool/report_triage.h>
 
-enum { BAR_CELLS = 64, MAX_WIDTH = 100, STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
+#include "triage_bar.h"
+
+enum { MAX_WIDTH = 100, STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
 
 struct screen {
     const struct mt_report *r;
@@ -163,145 +165,11 @@ static void print_message(struct screen *c, const struct mt_incident *i)
     mt_buf_text(&c->text, s.n < i->text.n ? "..\n" : "\n");
 }
 
-/* ---- the bar ---- */
-
-struct part {
-    char mark;
-    const char *words;
-    uint64_t bytes;
-    bool known;
-};
-
-enum { PART_MAX = 6 };
-
-static uint64_t get(const struct mt_incident *i, enum mt_oom_field f)
-{
-    return mt_oom_get(&i->numbers, f);
-}
+/* ---- figures ---- */
 
 static bool has(const struct mt_incident *i, enum mt_oom_field f)
 {
     return mt_oom_has(&i->numbers, f);
-}
-
-/* What the card's memory was used for; the rest is what no figure explains. */
-static size_t make_parts(const struct mt_incident *i, struct part *parts)
-{
-    bool mps = strcmp(i->backend, "mps") == 0, own = has(i, MT_OOM_PROCESS);
-    size_t n = 0;
-    parts[n++] =
-        (struct part){'#', "live tensors", get(i, MT_OOM_ALLOCATED), has(i, MT_OOM_ALLOCATED)};
-    parts[n++] = (struct part){'=', "reserved, unallocated", get(i, MT_OOM_UNALLOCATED),
-                               has(i, MT_OOM_UNALLOCATED)};
-    parts[n++] = (struct part){'+', mps ? "other allocations" : "this process, outside PyTorch",
-                               get(i, MT_OOM_OUTSIDE), has(i, MT_OOM_OUTSIDE)};
-    parts[n++] =
-        (struct part){'o', "other processes", get(i, MT_OOM_OTHERS), own && has(i, MT_OOM_OTHERS)};
-    parts[n++] = (struct part){'.', "free", get(i, MT_OOM_FREE), has(i, MT_OOM_FREE)};
-    uint64_t seen = 0, total = get(i, MT_OOM_TOTAL);
-    for (size_t p = 0; p < n; p++) {
-        seen += parts[p].known ? parts[p].bytes : 0;
-    }
-    const char *rest = mps                        ? "not used"
-                       : has(i, MT_OOM_ALLOCATED) ? "others, or outside PyTorch"
-                                                  : "in use, not said by whom";
-    if (total > seen && total - seen > total / 200) {
-        parts[n++] = (struct part){mps ? '.' : '?', rest, total - seen, true};
-    }
-    return n;
-}
-
-/* Cells of each part, so that they sum to the bar: the largest remainders get the cells left. */
-static void share_cells(const struct part *parts, size_t n, uint64_t whole, int *cells)
-{
-    double rest[PART_MAX];
-    int used = 0;
-    for (size_t i = 0; i < n; i++) {
-        double exact =
-            parts[i].known && whole ? BAR_CELLS * (double)parts[i].bytes / (double)whole : 0;
-        cells[i] = (int)exact;
-        rest[i] = exact - cells[i];
-        used += cells[i];
-    }
-    while (used < BAR_CELLS) {
-        size_t best = 0;
-        for (size_t i = 1; i < n; i++) {
-            best = rest[i] > rest[best] ? i : best;
-        }
-        if (rest[best] <= 0) {
-            return;
-        }
-        cells[best]++;
-        rest[best] = -1;
-        used++;
-    }
-}
-
-static void bar_line(struct screen *c, const struct part *parts, size_t n, const int *cells)
-{
-    static const char LIVE = '#';
-    int printed = 0;
-    mt_buf_text(&c->text, "  [");
-    for (size_t i = 0; i < n; i++) {
-        enum mt_color color = parts[i].mark == LIVE  ? MT_COLOR_BAD
-                              : parts[i].mark == '=' ? MT_COLOR_WARN
-                              : parts[i].mark == '.' ? MT_COLOR_GOOD
-                                                     : MT_COLOR_DIM;
-        if (cells[i] <= 0) {
-            continue;
-        }
-        mt_buf_text(&c->text, mt_color_begin(c->r, color));
-        for (int k = 0; k < cells[i] && printed < BAR_CELLS; k++, printed++) {
-            mt_buf_char(&c->text, parts[i].mark);
-        }
-        mt_buf_text(&c->text, mt_color_end(c->r));
-    }
-    for (; printed < BAR_CELLS; printed++) {
-        mt_buf_char(&c->text, ' ');
-    }
-    mt_buf_text(&c->text, "]");
-}
-
-static void legend_line(struct screen *c, char mark, const char *words, uint64_t bytes,
-                        uint64_t total)
-{
-    mt_buf_printf(&c->text, "   %c %-30s %12s %6.1f %%\n", mark, words,
-                  mt_report_size(c->r, bytes).s, total ? 100.0 * (double)bytes / (double)total : 0);
-}
-
-static void print_bar(struct screen *c, const struct mt_incident *i)
-{
-    struct part parts[PART_MAX];
-    int cells[PART_MAX];
-    uint64_t total = get(i, MT_OOM_TOTAL), seen = 0;
-    if (!has(i, MT_OOM_TOTAL) || total == 0) {
-        return;
-    }
-    size_t n = make_parts(i, parts);
-    for (size_t p = 0; p < n; p++) {
-        seen += parts[p].known ? parts[p].bytes : 0;
-    }
-    share_cells(parts, n, seen > total ? seen : total, cells);
-    bar_line(c, parts, n, cells);
-    if (seen > total + total / 100) {
-        mt_buf_printf(&c->text, " %s on a card of %s\n", mt_report_size(c->r, seen).s,
-                      mt_report_size(c->r, total).s);
-    } else {
-        mt_buf_printf(&c->text, " %s %s\n", mt_report_size(c->r, total).s,
-                      strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
-    }
-    for (size_t p = 0; p < n; p++) {
-        bool trifle = parts[p].bytes < total / 1000 && parts[p].mark != '.' && parts[p].mark != '#';
-        if (parts[p].known && !trifle) {
-            legend_line(c, parts[p].mark, parts[p].words, parts[p].bytes, total);
-        }
-    }
-    if (has(i, MT_OOM_ALLOWED)) {
-        legend_line(c, '|', "allowed to this process", get(i, MT_OOM_ALLOWED), total);
-    }
-    if (has(i, MT_OOM_REQUESTED)) {
-        legend_line(c, '>', "asked for", get(i, MT_OOM_REQUESTED), total);
-    }
 }
 
 /* Figures without the card's size: no bar, but what is known. */
@@ -476,7 +344,7 @@ enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_
         print_place(&c, i);
         print_message(&c, i);
         if (x->verdict != MT_VERDICT_NOT_OOM) {
-            print_bar(&c, i);
+            mt_triage_bar(&c.text, r, i);
             print_figures(&c, i);
         }
         emit(&c, true);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The bar of a triage. */
+#ifndef MT_REPORT_TRIAGE_BAR_H
+#define MT_REPORT_TRIAGE_BAR_H
+
+#include <memtool/report.h>
+#include <memtool/triage.h>
+
+/* Appends the bar and its legend; nothing where the card's size is not known. */
+void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct mt_incident *i);
+
+#endif

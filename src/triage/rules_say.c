@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentences of rules.def: why a rule holds, in the figures that the message printed. */
+#include <memtool/checked.h>
+#include <memtool/units.h>
+
+#include "rules_parts.h"
+
+static struct mt_size_text text(uint64_t bytes)
+{
+    return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
+}
+
+static double per_cent(uint64_t part, uint64_t whole)
+{
+    return 100.0 * mt_share(part, whole);
+}
+
+void mt_say_oversize_kind(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (known(f, MT_OOM_REQUESTED)) {
+        mt_buf_printf(out, "One buffer of %s is above the largest that the device allows.",
+                      text(f->requested).s);
+        return;
+    }
+    mt_buf_text(out, "The size asked for is beyond any device: it comes from a wrong shape or a "
+                     "negative number, not from need.");
+}
+
+void mt_say_request_card(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One request of %s is %.1f times the whole card (%s).", text(f->requested).s,
+                  mt_share(f->requested, f->total), text(f->total).s);
+}
+
+void mt_say_request_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One request of %s is above everything this process may take (%s).",
+                  text(f->requested).s, text(f->allowed).s);
+}
+
+void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One request of %s is %.0f %% of the card", text(f->requested).s,
+                  per_cent(f->requested, f->total));
+    if (known(f, MT_OOM_FREE)) {
+        mt_buf_printf(out, ", and free memory together with PyTorch's whole cache is only %s.",
+                      text(mt_add_sat(f->free, f->unallocated)).s);
+    } else {
+        mt_buf_printf(out, ", with %s live already.", text(f->allocated).s);
+    }
+}
+
+void mt_say_request_any(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One buffer of %s: hardly any single card holds that.",
+                  text(f->requested).s);
+}
+
+void mt_say_kind_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "The message says that a %s was reached, not that the card was full.",
+                  strcmp(f->incident->framework, "rmm") == 0 ? "memory pool's maximum size"
+                                                             : "limit of this process");
+}
+
+void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    uint64_t held = f->reserved > f->allocated ? f->reserved : f->allocated;
+    mt_buf_printf(out, "This process may take %s and holds %s; %s more would go beyond it.",
+                  text(f->allowed).s, text(held).s, text(f->requested).s);
+    if (f->free > f->requested) {
+        mt_buf_printf(out, " The card still had %s free.", text(f->free).s);
+    }
+}
+
+void mt_say_framework_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "TensorFlow was allowed exactly %s, a round number that someone set, and used "
+                  "%s of it.",
+                  text(f->total).s, text(f->allocated).s);
+}
+
+void mt_say_free_exceeds(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s was asked for while %s of %s was free.", text(f->requested).s,
+                  text(f->free).s, text(f->total).s);
+}
+
+void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "PyTorch held only %s of %s and asked for %s more; how much was free is not "
+                  "printed.",
+                  text(f->reserved > f->allocated ? f->reserved : f->allocated).s, text(f->total).s,
+                  text(f->requested).s);
+}
+
+void mt_say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_series *s = f->leak;
+    mt_buf_printf(out,
+                  "Memory rises by %s a step: from %s at step %lld (line %llu) to %s at step %lld.",
+                  text((uint64_t)s->bytes_per_step).s, text(s->first).s, (long long)s->first_step,
+                  (unsigned long long)s->first_line, text(s->last).s, (long long)s->last_step);
+}
+
+void mt_say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "The snapshot shows live memory growing by %s a step, most of it from %s.",
+                  text(f->growth).s, f->growing);
+}
+
+void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s of the %s that PyTorch had reserved was unallocated (%.0f %%), more than the "
+                  "%s asked for: no single hole was large enough.",
+                  text(f->unallocated).s, text(f->reserved).s,
+                  per_cent(f->unallocated, f->reserved), text(f->requested).s);
+}
+
+void mt_say_holes_and_free(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s free and %s reserved but unallocated (%.0f %% of reserved) would together "
+                  "hold the %s asked for, but not in one piece.",
+                  text(f->free).s, text(f->unallocated).s, per_cent(f->unallocated, f->reserved),
+                  text(f->requested).s);
+}
+
+void mt_say_others(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "Other processes hold %s, %.0f %% of the card.", text(f->others).s,
+                  per_cent(f->others, f->total));
+}
+
+void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s of the card (%.0f %%) is in use outside PyTorch's allocator: other processes "
+                  "or this one's CUDA context and libraries (the message does not say which; a "
+                  "context takes 0.5 to 1 GiB).",
+                  text(f->unexplained).s, per_cent(f->unexplained, f->total));
+}
+
+void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "The message names %zu processes with %s together; it breaks off before this "
+                  "process's own figures.",
+                  f->incident->n_processes, text(listed(f)).s);
+}
+
+void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
+{
+    bool mps = strcmp(f->incident->backend, "mps") == 0;
+    mt_buf_printf(out,
+                  mps ? "%s (%.0f %%) of what may be used is held by other allocations than "
+                        "PyTorch's on this Mac."
+                      : "%s (%.0f %% of the card) of this process lies outside PyTorch's "
+                        "allocator: CUDA context, NCCL, cuBLAS/cuDNN workspaces, other libraries.",
+                  text(f->outside).s, per_cent(f->outside, f->total));
+}
+
+void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "Live tensors take %s, %.0f %% of the %s.", text(f->allocated).s,
+                  per_cent(f->allocated, f->total), text(f->total).s);
+    if (known(f, MT_OOM_FREE) && f->requested > f->free) {
+        mt_buf_printf(out, " At least %s more is needed.", text(f->requested - f->free).s);
+    }
+}
+
+void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "Live tensors (%s) and this request (%s) together exceed the card (%s).",
+                  text(f->allocated).s, text(f->requested).s, text(f->total).s);
+}
+
+void mt_say_live_known(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s is allocated and only %s free; %s was asked for.", text(f->allocated).s,
+                  text(f->free).s, text(f->requested).s);
+}
+
+void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "The card is full (%s of %s free), but the message breaks off before it says who "
+                  "holds the memory.",
+                  text(f->free).s, text(f->total).s);
+}
+
+void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s allocates past PyTorch's allocator and found the card full: PyTorch's cache "
+                  "may hold what it needed.",
+                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library");
+}
+
+void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (known(f, MT_OOM_REQUESTED)) {
+        mt_buf_printf(out,
+                      "Only the size asked for is printed (%s); how full the card was, and with "
+                      "what, is not.",
+                      text(f->requested).s);
+    } else {
+        mt_buf_text(out, "The message holds no figures: neither the card's size nor what was in "
+                         "use.");
+    }
+}
