@@ -57,6 +57,8 @@ bool mt_sim_is_complete(const struct mt_sim *sim);
 /* Blocks alive before the first event, and how many of them have a size that the recording does not
  * determine (assumed without slack). */
 size_t mt_sim_ghosts(const struct mt_sim *sim, size_t *unsure);
+/* The bounds of the what-ifs. A bound that was given holds for the replay of the recording too,
+ * unless the recording disproves it. */
 const struct mt_sim_bound *mt_sim_limit(const struct mt_sim *sim);
 const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim);
 /* The settings that the recording was made with; the text lives as long as the snapshot. */
@@ -95,7 +97,8 @@ struct mt_sim_assumptions {
 
 struct mt_sim_run {
     bool recorded;
-    char conf[200]; /* the settings, for print; cut when longer */
+    char conf[200];                      /* the settings, for print; cut when longer */
+    struct mt_sim_bound limit, capacity; /* that it ran under */
     struct mt_alloc_stats stats;
     uint64_t requests;
     uint64_t empty_caches;   /* calls of empty_cache that freed something */

@@ -27,19 +27,25 @@ static const char *plural(uint64_t n)
 
 /* ---- what the runs rest on ---- */
 
-static void print_bound(const struct mt_report *r, const char *name, const struct mt_sim_bound *b)
+static void print_bound(const struct mt_report *r, const char *name, const struct mt_sim_bound *b,
+                        const struct mt_sim_bound *recorded)
 {
     if (!b->known) {
         return;
     }
     fprintf(r->out, "  %s: %s", name, mt_report_size(r, b->bytes).s);
-    if (b->given) {
-        fputs(", as given", r->out);
-    } else {
-        fprintf(r->out, ", inferred: at least %s", mt_report_size(r, b->least).s);
-        if (b->has_below) {
-            fprintf(r->out, ", below %s", mt_report_size(r, b->below).s);
+    fputs(b->given ? ", as given" : ", inferred", r->out);
+    if (b->given && !recorded->given) {
+        fputs(" (the recording itself had another:", r->out);
+    } else if (!b->given) {
+        fputs(" (", r->out);
+    }
+    if (!recorded->given) {
+        fprintf(r->out, "%sat least %s", b->given ? " " : "", mt_report_size(r, recorded->least).s);
+        if (recorded->has_below) {
+            fprintf(r->out, ", below %s", mt_report_size(r, recorded->below).s);
         }
+        fputc(')', r->out);
     }
     fputc('\n', r->out);
 }
@@ -90,8 +96,8 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
     fprintf(r->out, "%sDevice %d%s: %s event%s, recorded with %s\n",
             mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r), mt_count_text(n).s,
             plural(n), conf.n ? mt_buf_view(b).p : "PyTorch's default settings");
-    print_bound(r, "limit of the process", mt_sim_limit(v->sim));
-    print_bound(r, "what the driver can give", mt_sim_capacity(v->sim));
+    print_bound(r, "limit of the process", mt_sim_limit(v->sim), &v->runs[0].limit);
+    print_bound(r, "what the driver can give", mt_sim_capacity(v->sim), &v->runs[0].capacity);
     print_start(r, v);
     print_fidelity(r, &v->runs[0].fidelity);
 }

@@ -96,13 +96,12 @@ static void put_assumptions(struct mt_put *p, cJSON *run, const struct mt_sim_ru
 static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v,
                     const struct mt_sim_run *r)
 {
-    const struct mt_sim_bound *limit = mt_sim_limit(v->sim), *capacity = mt_sim_capacity(v->sim);
     cJSON *run = mt_put_object(p, list, NULL);
     mt_put_text(p, run, "role", r->recorded ? "recorded" : "what_if");
     mt_put_text(p, run, "conf", r->conf);
     mt_put_i64(p, run, "device", v->device);
-    mt_put_known(p, run, "limit_bytes", limit->known, limit->bytes);
-    mt_put_known(p, run, "capacity_bytes", capacity->known, capacity->bytes);
+    mt_put_known(p, run, "limit_bytes", r->limit.known, r->limit.bytes);
+    mt_put_known(p, run, "capacity_bytes", r->capacity.known, r->capacity.bytes);
     put_counters(p, run, &r->stats);
     if (r->recorded) {
         put_fidelity(p, run, r);

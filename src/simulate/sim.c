@@ -95,12 +95,12 @@ size_t mt_sim_ghosts(const struct mt_sim *sim, size_t *unsure)
 
 const struct mt_sim_bound *mt_sim_limit(const struct mt_sim *sim)
 {
-    return &sim->limit;
+    return &sim->run_limit;
 }
 
 const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim)
 {
-    return &sim->capacity;
+    return &sim->run_capacity;
 }
 
 struct mt_str mt_sim_conf(const struct mt_sim *sim)
@@ -188,23 +188,18 @@ static enum mt_status run_over(struct machine *m, struct mt_sim *sim,
 
 /* ---- the recorded settings ---- */
 
-/* A limit that the recording disproves is meant for the what-ifs. */
-static bool limit_is_recorded(const struct mt_sim *sim)
-{
-    const struct mt_sim_bound *b = &sim->limit;
-    return b->given && b->bytes >= b->least && (!b->has_below || b->bytes < b->below);
-}
-
 static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
                                   struct mt_sim_output *output, struct mt_error *err)
 {
     struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
     struct mt_alloc_options o = {
         .settings = sim->settings, .release = sim->release, .device = mt_recorded_device(&device)};
-    o.has_allowed = limit_is_recorded(sim) || (!sim->limit.given && sim->limit.known);
-    o.allowed = limit_is_recorded(sim) ? sim->options.limit : sim->limit.bytes;
+    o.has_allowed = sim->limit.known;
+    o.allowed = sim->limit.bytes;
     struct mt_sim_fidelity *f = &run->fidelity;
     begin_run(run, sim->conf, true);
+    run->limit = sim->limit;
+    run->capacity = sim->capacity;
     count_recorded(sim, f, &device);
     struct machine m = {.recorded = &device};
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
@@ -279,12 +274,12 @@ static enum mt_status replay_and_learn(struct mt_sim *sim, struct mt_sim_run *ru
 enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
                              struct mt_sim_output *output, struct mt_error *err)
 {
-    if (sim->settings.garbage_collection_threshold > 0.0 && !sim->options.has_limit) {
+    if (sim->settings.garbage_collection_threshold > 0.0 && !sim->limit.given) {
         MT_TRY(learn_limit(sim, err));
     }
     MT_TRY(replay_and_learn(sim, run, err));
     uint64_t matched = run->fidelity.placements_matched;
-    if (!is_exact(run) && !sim->options.has_limit) {
+    if (!is_exact(run) && !sim->limit.given) {
         /* Perhaps the device was full where a limit was assumed. */
         sim->released_by_device = true;
         mt_sim_run_release(run);
@@ -319,7 +314,7 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
                               struct mt_str conf, struct mt_sim_run *run,
                               struct mt_sim_output *output, struct mt_error *err)
 {
-    uint64_t capacity = sim->capacity.known ? sim->capacity.bytes : BOUNDLESS;
+    uint64_t capacity = sim->run_capacity.known ? sim->run_capacity.bytes : BOUNDLESS;
     struct mt_device_sim *device = mt_device_sim_new(&(struct mt_device_sim_options){
         .total = capacity, .held = sim->start.reserved, .above = address_above_all(sim)});
     if (!device) {
@@ -328,10 +323,12 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
     struct mt_alloc_options o = {.settings = *settings,
                                  .release = sim->release,
                                  .device = mt_device_sim_device(device),
-                                 .has_allowed = sim->limit.known,
-                                 .allowed = sim->limit.bytes};
+                                 .has_allowed = sim->run_limit.known,
+                                 .allowed = sim->run_limit.bytes};
     struct machine m = {.recorded = NULL};
     begin_run(run, conf, false);
+    run->limit = sim->run_limit;
+    run->capacity = sim->run_capacity;
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
     if (status == MT_OK && output) {
         status = mt_sim_output_settings(&output->view, settings, conf, err);

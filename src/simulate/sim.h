@@ -72,8 +72,9 @@ struct mt_sim {
     bool complete;
     struct start start;
     size_t n_ghosts, n_unsure;
-    struct mt_sim_bound limit, capacity;
-    struct learner learnt; /* zero: nothing */
+    struct mt_sim_bound limit, capacity;         /* of the recording */
+    struct mt_sim_bound run_limit, run_capacity; /* of what-ifs */
+    struct learner learnt;                       /* zero: nothing */
     MT_VEC(struct undecided) releases;
     bool released_by_device; /* releases without a refusal are read as those of a full device */
 };

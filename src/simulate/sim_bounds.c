@@ -94,16 +94,33 @@ static void walk_events(struct walk *w)
     }
 }
 
-static void set_bound(struct mt_sim_bound *b, bool given, uint64_t bytes, uint64_t least,
-                      uint64_t below, uint64_t guess)
+struct given {
+    bool is;
+    uint64_t bytes;
+};
+
+/* What the user says holds for the recording too, unless the recording disproves it. */
+static struct mt_sim_bound bound_of_recording(struct given given, uint64_t least, uint64_t below,
+                                              uint64_t guess)
 {
-    *b = (struct mt_sim_bound){.given = given,
-                               .has_least = true,
-                               .least = least,
-                               .has_below = below != UINT64_MAX,
-                               .below = below};
-    b->known = given || b->has_below;
-    b->bytes = given ? bytes : guess;
+    bool holds = given.is && given.bytes >= least && given.bytes < below;
+    return (struct mt_sim_bound){.known = holds || below != UINT64_MAX,
+                                 .given = holds,
+                                 .bytes = holds ? given.bytes : guess,
+                                 .has_least = true,
+                                 .least = least,
+                                 .has_below = below != UINT64_MAX,
+                                 .below = below};
+}
+
+static struct mt_sim_bound bound_of_runs(struct given given, const struct mt_sim_bound *recorded)
+{
+    struct mt_sim_bound b = *recorded;
+    if (given.is) {
+        b.known = b.given = true;
+        b.bytes = given.bytes;
+    }
+    return b;
 }
 
 void mt_sim_infer_bounds(struct mt_sim *sim)
@@ -126,7 +143,10 @@ void mt_sim_infer_bounds(struct mt_sim *sim)
     uint64_t device =
         w.device_had > w.least && w.device_had < w.device_below ? w.device_had : w.least;
     uint64_t least = learnt > w.least ? learnt : w.least;
-    set_bound(&sim->limit, sim->options.has_limit, sim->options.limit, least, w.limit_below, least);
-    set_bound(&sim->capacity, sim->options.has_capacity, sim->options.capacity, w.least,
-              w.device_below, device);
+    struct given limit = {sim->options.has_limit, sim->options.limit};
+    struct given capacity = {sim->options.has_capacity, sim->options.capacity};
+    sim->limit = bound_of_recording(limit, least, w.limit_below, least);
+    sim->capacity = bound_of_recording(capacity, w.least, w.device_below, device);
+    sim->run_limit = bound_of_runs(limit, &sim->limit);
+    sim->run_capacity = bound_of_runs(capacity, &sim->capacity);
 }

@@ -51,7 +51,13 @@ size_t mt_sim_candidates(const struct mt_sim *sim, const struct mt_sim_run *reco
 {
     struct list l = {sim, out, 0, max};
     bool many = has_many_sizes(sim);
-    (void)recorded;
+    bool other_bounds = (sim->run_limit.given && !recorded->limit.given) ||
+                        (sim->run_capacity.given && !recorded->capacity.given);
+    if (other_bounds && max > 0 && sim->conf.n < sizeof out->conf) {
+        memcpy(out->conf, sim->conf.p, sim->conf.n); /* the same settings with that much memory */
+        out->conf[sim->conf.n] = '\0';
+        l.n = 1;
+    }
     add(&l, "expandable_segments:True");
     add(&l, "max_split_size_mb:64");
     add(&l, "max_split_size_mb:128");
@@ -60,7 +66,7 @@ size_t mt_sim_candidates(const struct mt_sim *sim, const struct mt_sim_run *reco
         add(&l, "roundup_power2_divisions:4");
         add(&l, "roundup_power2_divisions:8");
     }
-    if (sim->limit.known) {
+    if (sim->run_limit.known) {
         add(&l, "garbage_collection_threshold:0.8");
         add(&l, "garbage_collection_threshold:0.6");
     }
