@@ -28,12 +28,16 @@ static bool run_holds(const struct mt_alloc *a, uint32_t i, uint64_t size)
 
 /* A new reservation, 9/8 of the device long: more than can ever be mapped, so that it never has to
  * move. */
-static enum mt_status reserve(struct mt_alloc *a, uint32_t bin, uint32_t *out, struct mt_error *err)
+static enum mt_status reserve(struct mt_alloc *a, uint32_t bin, uint64_t need, uint32_t *out,
+                              struct mt_error *err)
 {
     uint64_t total = a->caps.total;
     uint64_t page = page_size(a, a->bins.v[bin]);
     uint64_t size = round_up(total + total / 8, page);
     uint64_t addr;
+    if (need > size) {
+        return mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "larger than the device");
+    }
     if (!mt_blocks_reserve(a, 4)) {
         return mt_fail_nomem(err);
     }
@@ -81,7 +85,7 @@ static enum mt_status find_place(struct mt_alloc *a, uint32_t bin, uint64_t size
             return MT_OK;
         }
     }
-    return reserve(a, bin, out, err);
+    return reserve(a, bin, size, out, err);
 }
 
 /* Maps the first pages of a hole, enough for `want` bytes; the block then is free and merged. */

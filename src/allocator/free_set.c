@@ -14,34 +14,38 @@
 
 /* ---- order ---- */
 
+/* Addresses are unique on a true device; the index keeps order where a recording contradicts
+ * itself.
+ */
 struct key {
     uint64_t size, age, addr;
+    uint32_t index;
 };
 
-static struct key hole_key(uint64_t addr)
+static struct key hole_key(uint64_t addr, uint32_t index)
 {
-    return (struct key){0, 0, addr};
+    return (struct key){0, 0, addr, index};
 }
 
-static struct key key_of(const struct mt_alloc *a, const struct block *b)
+static struct key key_of(const struct mt_alloc *a, uint32_t i)
 {
+    const struct block *b = block_at(a, i);
     uint64_t age = a->policy->oldest_segment_first ? segment_of(a, b)->counter : 0;
-    return (struct key){b->size, age, b->addr};
+    return (struct key){b->size, age, b->addr, i};
 }
 
 static inline bool before(const struct mt_alloc *a, uint32_t i, const struct key *k)
 {
     const struct block *b = block_at(a, i);
-    if (b->state == BLOCK_HOLE) {
-        return b->addr < k->addr;
+    if (b->state != BLOCK_HOLE) {
+        if (b->size != k->size) {
+            return b->size < k->size;
+        }
+        if (a->policy->oldest_segment_first && segment_of(a, b)->counter != k->age) {
+            return segment_of(a, b)->counter < k->age;
+        }
     }
-    if (b->size != k->size) {
-        return b->size < k->size;
-    }
-    if (a->policy->oldest_segment_first && segment_of(a, b)->counter != k->age) {
-        return segment_of(a, b)->counter < k->age;
-    }
-    return b->addr < k->addr;
+    return b->addr != k->addr ? b->addr < k->addr : i < k->index;
 }
 
 static uint32_t priority(uint32_t i)
@@ -205,7 +209,7 @@ void mt_free_set_insert(struct mt_alloc *a, uint32_t i)
         bin->used[c / 64] |= (uint64_t)1 << (c % 64);
         return;
     }
-    struct key k = key_of(a, b);
+    struct key k = key_of(a, i);
     tree_insert(a, &bin->roots[c], i, &k);
 }
 
@@ -214,7 +218,7 @@ void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
     unsigned c = class_of(b->size);
-    struct key k = key_of(a, b);
+    struct key k = key_of(a, i);
     tree_erase(a, &bin->roots[c], i, &k);
     if (bin->roots[c] == 0) {
         bin->used[c / 64] &= ~((uint64_t)1 << (c % 64));
@@ -233,15 +237,15 @@ static uint32_t first_from(const struct mt_alloc *a, const struct bin *bin, cons
 
 uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
 {
-    struct key k = {size, 0, 0};
+    struct key k = {size, 0, 0, 0};
     return first_from(a, bin, &k);
 }
 
 uint32_t mt_free_set_next(const struct mt_alloc *a, uint32_t i)
 {
     const struct block *b = block_at(a, i);
-    struct key k = key_of(a, b);
-    k.addr++;
+    struct key k = key_of(a, i);
+    k.index++;
     return first_from(a, bin_of(a, b), &k);
 }
 
@@ -249,7 +253,7 @@ uint32_t mt_free_set_prev(const struct mt_alloc *a, uint32_t i)
 {
     const struct block *b = block_at(a, i);
     const struct bin *bin = bin_of(a, b);
-    struct key k = key_of(a, b);
+    struct key k = key_of(a, i);
     unsigned c = class_of(b->size);
     uint32_t found = tree_until(a, bin->roots[c], &k);
     if (found == 0 && (c = class_until(bin, c)) < CLASS_COUNT) {
@@ -269,7 +273,7 @@ uint32_t mt_free_set_last(const struct mt_alloc *a, const struct bin *bin)
 void mt_holes_insert(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
-    struct key k = hole_key(b->addr);
+    struct key k = hole_key(b->addr, i);
     b->left = b->right = 0;
     tree_insert(a, &bin_of(a, b)->holes, i, &k);
 }
@@ -277,13 +281,13 @@ void mt_holes_insert(struct mt_alloc *a, uint32_t i)
 void mt_holes_erase(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
-    struct key k = hole_key(b->addr);
+    struct key k = hole_key(b->addr, i);
     tree_erase(a, &bin_of(a, b)->holes, i, &k);
 }
 
 uint32_t mt_holes_from(const struct mt_alloc *a, const struct bin *bin, uint64_t addr)
 {
-    struct key k = hole_key(addr);
+    struct key k = hole_key(addr, 0);
     return tree_from(a, bin->holes, &k);
 }
 
@@ -293,7 +297,7 @@ uint32_t mt_holes_from(const struct mt_alloc *a, const struct bin *bin, uint64_t
 static enum mt_status check_tree(const struct mt_alloc *a, uint32_t bin, uint32_t root,
                                  uint8_t state, unsigned c, size_t *n, struct mt_error *err)
 {
-    struct key k = {0, 0, 0};
+    struct key k = {0, 0, 0, 0};
     for (uint32_t i = leftmost(a, root); i; i = tree_from(a, root, &k)) {
         const struct block *b = block_at(a, i);
         if (b->state != state || b->bin != bin) {
@@ -305,8 +309,8 @@ static enum mt_status check_tree(const struct mt_alloc *a, uint32_t bin, uint32_
             return mt_fail(err, MT_INTERNAL, MT_NO_OFFSET, "block 0x%llx stands in class %u",
                            (unsigned long long)b->addr, c);
         }
-        k = state == BLOCK_HOLE ? hole_key(b->addr) : key_of(a, b);
-        k.addr++;
+        k = state == BLOCK_HOLE ? hole_key(b->addr, i) : key_of(a, i);
+        k.index++;
         (*n)++;
     }
     return MT_OK;

@@ -152,35 +152,35 @@ static enum mt_status do_free_request(struct machine *m, const struct op *op, st
     return MT_OK;
 }
 
-static enum mt_status do_free_complete(struct machine *m, const struct op *op, struct mt_error *err)
+static void do_free_complete(struct machine *m, const struct op *op)
 {
-    struct mt_alloc_block_info info;
     mt_alloc_block block = m->slots[op->slot];
-    mt_alloc_block_get(m->alloc, block, &info);
-    if (!info.pending) {
-        return do_free(m, op, err); /* its request was not recorded */
-    }
     drop_pending(m, block);
     m->completing = true;
     mt_alloc_free_complete(m->alloc, block);
     m->completing = false;
-    return MT_OK;
 }
 
+/* Damaged recordings request a free twice, or complete one that was never requested. */
 static enum mt_status do_any_free(struct machine *m, const struct op *op, struct mt_error *err)
 {
-    if (m->slots[op->slot].i == 0) {
-        /* Refused in this run, or (completed early) nothing that needs an assumption. */
+    mt_alloc_block block = m->slots[op->slot];
+    if (block.i == 0) {
+        /* Refused in this run; or completed early, which needs no assumption. */
         if (op->kind != OP_FREE_COMPLETE) {
             assume(m, &m->run->assumed.frees_ignored, op);
         }
         return MT_OK;
     }
-    switch (op->kind) {
-    case OP_FREE: return do_free(m, op, err);
-    case OP_FREE_REQUEST: return do_free_request(m, op, err);
-    default: return do_free_complete(m, op, err);
+    bool pending = mt_idmap_find(&m->pending, block.i) != NULL;
+    if (op->kind == OP_FREE_REQUEST) {
+        return pending ? MT_OK : do_free_request(m, op, err);
     }
+    if (pending) {
+        do_free_complete(m, op);
+        return MT_OK;
+    }
+    return do_free(m, op, err);
 }
 
 /* ---- empty_cache ---- */

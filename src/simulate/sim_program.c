@@ -179,6 +179,7 @@ static enum mt_status final_block(struct scan *c, uint32_t index)
                       .stack = b->stack,
                       .pending = b->state == MT_BLOCK_PENDING,
                       .edge = UINT64_MAX};
+    c->sim->has_pending |= g.pending;
     MT_TRY(take_slot(c, true, &g.slot));
     return mt_vec_push(&c->left->ghosts, g) ? MT_OK : mt_fail_nomem(c->err);
 }
