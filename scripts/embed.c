@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes C of the viewer's files, at build time: embed NAME FILE [FILE...] writes an array with the
+ * Makes C of files, at build time: embed NAME FILE [FILE...] writes an array with the
  * files one behind the other, and the SHA-256 of it in base64, for the page's
  * Content-Security-Policy (FIPS 180-4).
  */
@@ -173,13 +173,13 @@ int main(int argc, char **argv)
         add_file(&t, argv[i]);
     }
     sha256(t, digest);
-    printf("const char mt_viewer_%s_sha256[] = \"sha256-", argv[1]);
+    printf("const char mt_embedded_%s_sha256[] = \"sha256-", argv[1]);
     print_base64(digest, sizeof digest);
-    printf("\";\nconst unsigned char mt_viewer_%s[] = {", argv[1]);
+    printf("\";\nconst unsigned char mt_embedded_%s[] = {", argv[1]);
     for (size_t i = 0; i < t.n; i++) {
         printf("%s%u,", i % 24 ? "" : "\n", t.p[i]);
     }
-    printf("\n};\nconst size_t mt_viewer_%s_n = sizeof mt_viewer_%s;\n", argv[1], argv[1]);
+    printf("\n};\nconst size_t mt_embedded_%s_n = sizeof mt_embedded_%s;\n", argv[1], argv[1]);
     free(t.p);
     return 0;
 }

@@ -31,12 +31,12 @@ static void head(FILE *out, const struct mt_page_options *o)
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
             "script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'\">\n"
             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
-            mt_viewer_script_sha256, mt_viewer_style_sha256);
+            mt_embedded_script_sha256, mt_embedded_style_sha256);
     escape_html(out, mt_str_basename(mt_str_from(o->file)));
     fputs(" - memtool</title>\n<style>", out);
-    fwrite(mt_viewer_style, 1, mt_viewer_style_n, out);
+    fwrite(mt_embedded_style, 1, mt_embedded_style_n, out);
     fputs("</style>\n</head>\n<body>\n", out);
-    fwrite(mt_viewer_markup, 1, mt_viewer_markup_n, out);
+    fwrite(mt_embedded_markup, 1, mt_embedded_markup_n, out);
 }
 
 static enum mt_status body(FILE *out, const struct mt_snapshot *s, const struct mt_page_options *o,
@@ -77,7 +77,7 @@ enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_o
         return status;
     }
     fputs("<script>", out);
-    fwrite(mt_viewer_script, 1, mt_viewer_script_n, out);
+    fwrite(mt_embedded_script, 1, mt_embedded_script_n, out);
     fputs("</script>\n</body>\n</html>\n", out);
     return ferror(out) ? mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page") : MT_OK;
 }

@@ -11,9 +11,9 @@
 
 /* The viewer's files, embedded at build time (scripts/embed.c), and their hashes for the page's
  * Content-Security-Policy. */
-extern const unsigned char mt_viewer_markup[], mt_viewer_style[], mt_viewer_script[];
-extern const size_t mt_viewer_markup_n, mt_viewer_style_n, mt_viewer_script_n;
-extern const char mt_viewer_style_sha256[], mt_viewer_script_sha256[];
+extern const unsigned char mt_embedded_markup[], mt_embedded_style[], mt_embedded_script[];
+extern const size_t mt_embedded_markup_n, mt_embedded_style_n, mt_embedded_script_n;
+extern const char mt_embedded_style_sha256[], mt_embedded_script_sha256[];
 
 /* Writes the blob "meta": JSON with names, figures as text, settings, and what there is of each
  * device. The columns are described in src/plot/viewer/README.md. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The viewer of the interactive page, made part of the library.
+# Files that are part of the library: the viewer of the interactive page, Python for capture.
 
 VIEWER := src/plot/viewer
 VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js moment.js colour.js timeline.js \
@@ -23,3 +23,16 @@ LIB_OBJECTS += $(BUILD)/generated/viewer.o
 .PHONY: check-browser
 check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromium
 	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/browser/page_tests.mjs
+
+# The Python files that capture gives to its child.
+
+$(BUILD)/generated/capture_python.c: $(BUILD)/embed src/cli/python/sitecustomize.py scripts/memtool_torch.py
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	$(Q){ echo '#include "cli/capture.h"'; $(BUILD)/embed sitecustomize src/cli/python/sitecustomize.py && \
+	  $(BUILD)/embed memtool_torch scripts/memtool_torch.py; } > $@
+
+$(BUILD)/generated/capture_python.o: $(BUILD)/generated/capture_python.c $(FLAGS_STAMP)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+LIB_OBJECTS += $(BUILD)/generated/capture_python.o

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Switches PyTorch's memory recording on in a program that memtool capture runs.
+
+Python imports this module by itself, because its folder stands first on PYTHONPATH. It gets out of
+the way again (the user's own sitecustomize is imported next), waits until the program imports torch,
+and queues what is to be done for the moment when torch starts CUDA: a program that never touches a
+GPU is not changed. Everything comes from the environment, MEMTOOL_CAPTURE_*; nothing here may ever
+raise into the program.
+"""
+import importlib
+import importlib.util
+import os
+import sys
+
+
+def say(text):
+    try:
+        sys.stderr.write("memtool: " + text + "\n")
+    except Exception:
+        pass
+
+
+def user_sitecustomize():
+    """Imports the sitecustomize that stands behind this one on sys.path, if there is one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != here]
+    me = sys.modules.pop("sitecustomize", None)
+    try:
+        if importlib.util.find_spec("sitecustomize") is not None:
+            importlib.import_module("sitecustomize")
+            return
+    except Exception as error:
+        say("the program's own sitecustomize failed: %r" % error)
+    if me is not None:
+        sys.modules.setdefault("sitecustomize", me)
+
+
+class Capture:
+    """Records in one process and writes its snapshots."""
+
+    def __init__(self):
+        self.mode = os.environ.get("MEMTOOL_CAPTURE_MODE", "torch")
+        self.pattern = os.environ["MEMTOOL_CAPTURE_OUTPUT"]
+        self.list = os.environ["MEMTOOL_CAPTURE_LIST"]
+        self.max_entries = int(os.environ.get("MEMTOOL_CAPTURE_MAX_ENTRIES", "1000000"))
+        self.stacks = os.environ.get("MEMTOOL_CAPTURE_STACKS", "python")
+        self.pid = os.getpid()
+        self.library = None
+        self.recording = False
+        self.oom_written = False
+
+    def path(self, why):
+        path = self.pattern.replace("%p", str(os.getpid())).replace("%r", os.environ.get("RANK", "0"))
+        if why == "oom":
+            return path
+        # an out-of-memory snapshot says more than one of the end: it is not overwritten
+        stem, dot, suffix = path.rpartition(".")
+        return (stem + "." + why + dot + suffix if dot else path + "." + why) if self.oom_written else path
+
+    def tell(self, why, path):
+        with open(self.list, "a") as f:
+            f.write("%s\t%s\n" % (why, os.path.abspath(path)))
+
+    def dump(self, why):
+        if os.getpid() != self.pid or not self.recording:
+            return
+        try:
+            path = self.path(why)
+            partial = "%s.%d.partial" % (path, os.getpid())
+            try:
+                self.write(partial)
+                os.replace(partial, path)
+            finally:
+                if os.path.exists(partial):
+                    os.unlink(partial)
+            self.oom_written |= why == "oom"
+            self.tell(why, path)
+        except Exception as error:
+            say("the snapshot could not be written: %r" % error)
+
+    def write(self, path):
+        if self.library is not None:
+            if self.library.memtool_dump(os.fsencode(path)) != 0:
+                raise OSError(self.library.memtool_last_error())
+        else:
+            sys.modules["torch"].cuda.memory._dump_snapshot(path)
+
+    # ---- what is switched on ----
+
+    def start(self):
+        """Called by torch when it starts CUDA in this process."""
+        try:
+            if os.getpid() != self.pid:
+                self.pid = os.getpid()
+                self.recording = False
+            if self.recording:
+                return
+            torch = sys.modules["torch"]
+            if self.library is None:
+                self.record(torch)
+                torch._C._cuda_attach_out_of_memory_observer(lambda *numbers: self.dump("oom"))
+            self.recording = True
+            self.at_end()
+        except Exception as error:
+            say("recording could not be switched on: %r" % error)
+
+    def record(self, torch):
+        try:
+            torch.cuda.memory._record_memory_history(max_entries=self.max_entries, stacks=self.stacks)
+        except TypeError:  # PyTorch 2.0
+            torch.cuda.memory._record_memory_history(
+                True, trace_alloc_max_entries=self.max_entries, trace_alloc_record_context=True)
+
+    def at_end(self):
+        import atexit
+        import signal
+        import threading
+
+        atexit.register(self.dump, "exit")
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self.chain(signal, signal.SIGUSR2, "signal", False)
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            self.chain(signal, signal.SIGTERM, "term", True)
+
+    def chain(self, signal, number, why, dies):
+        before = signal.getsignal(number)
+
+        def handler(which, frame):
+            self.dump(why)
+            if callable(before):
+                before(which, frame)
+            elif dies:
+                signal.signal(which, signal.SIG_DFL)
+                os.kill(os.getpid(), which)
+
+        signal.signal(number, handler)
+
+    def use_allocator(self, torch):
+        """Mode allocator: memtool's own allocator serves the program, and records."""
+        spec = importlib.util.spec_from_file_location(
+            "memtool_torch", os.path.join(os.path.dirname(os.path.abspath(__file__)), "memtool_torch.py"))
+        helper = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(helper)
+        library = helper.use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
+        import ctypes
+
+        library.memtool_last_error.restype = ctypes.c_char_p
+        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, self.pattern)
+        if library.memtool_record(settings.encode()) != 0:
+            raise OSError(library.memtool_last_error())
+        self.library = library
+
+    def torch_is_there(self):
+        torch = sys.modules.get("torch")
+        try:
+            if self.mode == "allocator":
+                self.use_allocator(torch)
+            torch.cuda._lazy_call(self.start)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self.forked)
+        except Exception as error:
+            say("torch %s cannot be recorded: %r" % (getattr(torch, "__version__", "?"), error))
+
+    def forked(self):
+        """A forked worker has no CUDA of its own until it starts it; then it records for itself."""
+        self.pid = os.getpid()
+        self.recording = False
+
+
+class WaitForTorch:
+    """A finder that lets everybody else find torch, and acts once it is imported."""
+
+    def __init__(self, capture):
+        self.capture = capture
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        loader = spec.loader
+        execute = loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            self.capture.torch_is_there()
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError:
+            say("torch's loader cannot be watched: nothing is recorded")
+        return spec
+
+
+try:
+    if "MEMTOOL_CAPTURE_OUTPUT" in os.environ:
+        sys.meta_path.insert(0, WaitForTorch(Capture()))
+except Exception as error:
+    say("capture is off: %r" % error)
+user_sitecustomize()
