@@ -114,7 +114,7 @@ static int refuse_existing(struct mt_cli *cli, const struct capture_settings *se
     if (set->common.force || strchr(output, '%') || stat(output, &st) != 0) {
         return 0;
     }
-    mt_fail(&err, MT_OUTPUT, MT_NO_OFFSET, "the file exists: %.150s", output);
+    mt_fail(&err, MT_OUTPUT, MT_NO_OFFSET, "the file exists: %.150s", set->common.output);
     mt_hint(&err, "--force (-f) overwrites it");
     return mt_cli_fail(cli, NULL, &err);
 }
