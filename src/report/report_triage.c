@@ -127,7 +127,9 @@ static void print_place(struct screen *c, const struct mt_incident *i)
         mt_buf_printf(&line, ":%" PRIu64, i->line);
     }
     mt_buf_printf(&line, ": %s", framework_name(i->framework));
-    if (strncmp(i->format, "torch-", 6) == 0 && i->format[6] >= '0' && i->format[6] <= '9') {
+    bool known_era = strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0;
+    if (known_era && strncmp(i->format, "torch-", 6) == 0 && i->format[6] >= '0' &&
+        i->format[6] <= '9') {
         mt_buf_printf(&line, " %s", i->format + 6);
     }
     if (i->backend[0] && strcmp(i->backend, "cuda") != 0) {

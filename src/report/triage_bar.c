@@ -29,6 +29,7 @@ static bool has(const struct mt_incident *i, enum mt_oom_field f)
 /* What the card's memory was used for; the rest is what no figure explains. */
 static size_t make_parts(const struct mt_incident *i, struct part *parts)
 {
+    bool torch = strcmp(i->framework, "torch") == 0;
     bool mps = strcmp(i->backend, "mps") == 0, own = has(i, MT_OOM_PROCESS);
     size_t n = 0;
     parts[n++] =
@@ -45,7 +46,8 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
         seen += parts[p].known ? parts[p].bytes : 0;
     }
     const char *rest = mps                        ? "not used"
-                       : has(i, MT_OOM_ALLOCATED) ? "others, or outside PyTorch"
+                       : has(i, MT_OOM_ALLOCATED) ? torch ? "others, or outside PyTorch"
+                                                          : "others, or outside the allocator"
                                                   : "in use, not said by whom";
     if (total > seen && total - seen > total / 200) {
         parts[n++] = (struct part){mps ? '.' : '?', rest, total - seen, true};

@@ -221,7 +221,7 @@ static void advise_others(struct mt_advisor *a)
                                                        : "CUDA_VISIBLE_DEVICES");
     mt_advise_why(a, "Each process then has %s to itself.",
                   a->facts->total ? mt_advice_size(a->facts->total).s : "a whole card");
-    if (a->facts->knows_unexplained) {
+    if (a->facts->knows_unexplained && strcmp(i->backend, "cuda") == 0) {
         mt_advise(a, "own_overhead", true);
         mt_advise_text(a, "If no other process is there, it is this one's own memory outside "
                           "PyTorch: count its workers and communicators.");
@@ -239,6 +239,20 @@ static void advise_mps_others(struct mt_advisor *a)
     mt_advise_command(a, "del old_model; import gc; gc.collect(); torch.mps.empty_cache()");
     mt_advise_why(a, "%s is held by allocations other than this model's tensors.",
                   mt_advice_size(a->facts->outside).s);
+}
+
+static void advise_less_outside(struct mt_advisor *a)
+{
+    mt_advise(a, "less_outside", true);
+    mt_advise_text(a, "Make the rest smaller: load kernels only when used, fewer communicators, "
+                      "smaller NCCL buffers. Set it before Python starts.");
+    mt_advise_command(a, "export CUDA_MODULE_LOADING=LAZY NCCL_BUFFSIZE=2097152");
+    if (a->facts->outside) {
+        mt_advise_why(a, "%s lies outside the allocator; a context alone takes 0.5 to 1 GiB.",
+                      mt_advice_size(a->facts->outside).s);
+    } else {
+        mt_advise_why(a, "Some hundred MiB come back.");
+    }
 }
 
 static void advise_outside(struct mt_advisor *a)
@@ -262,16 +276,7 @@ static void advise_outside(struct mt_advisor *a)
                       "start of the program.");
     mt_advise_command(a, "torch.cuda.set_per_process_memory_fraction(0.90)");
     mt_advise_why(a, "NCCL and cuBLAS then find memory instead of PyTorch's cache.");
-    mt_advise(a, "less_outside", true);
-    mt_advise_text(a, "Make the rest smaller: load kernels only when used, fewer communicators, "
-                      "smaller NCCL buffers. Set it before Python starts.");
-    mt_advise_command(a, "export CUDA_MODULE_LOADING=LAZY NCCL_BUFFSIZE=2097152");
-    if (a->facts->outside) {
-        mt_advise_why(a, "%s lies outside the allocator; a context alone takes 0.5 to 1 GiB.",
-                      mt_advice_size(a->facts->outside).s);
-    } else {
-        mt_advise_why(a, "Some hundred MiB come back.");
-    }
+    advise_less_outside(a);
 }
 
 /* ---- one request, leaks ---- */
@@ -353,6 +358,21 @@ static void advise_no_numbers(struct mt_advisor *a)
     }
 }
 
+/* Where the job is too large by less than others, or this process outside the allocator, hold: that
+ * comes first. */
+static void advise_beside(struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    uint64_t missing = f->requested > f->free ? f->requested - f->free : 0;
+    uint64_t others = f->others ? f->others : f->unexplained;
+    if (!mt_facts_has(f, MT_OOM_ALLOCATED) ||
+        (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) && others > missing + GIB / 2)) {
+        advise_who(a);
+    } else if (mt_rules_holds(f, MT_VERDICT_NON_PYTORCH) && f->outside > missing + GIB) {
+        advise_less_outside(a);
+    }
+}
+
 void mt_advice_torch(struct mt_advisor *a)
 {
     switch (a->verdict) {
@@ -370,9 +390,7 @@ void mt_advice_torch(struct mt_advisor *a)
     case MT_VERDICT_LEAK: advise_leak(a); break;
     case MT_VERDICT_NO_NUMBERS: advise_no_numbers(a); break;
     default:
-        if (!mt_facts_has(a->facts, MT_OOM_ALLOCATED)) {
-            advise_who(a);
-        }
+        advise_beside(a);
         if (!mt_advice_server(a)) {
             mt_advice_training(a);
         }
@@ -490,6 +508,9 @@ void mt_advice_torch_hints(struct mt_advisor *a)
         hint_expandable(a);
     } else if (fragmented && (a->facts->expandable_on || a->facts->expandable_fails)) {
         hint_expandable(a);
+    }
+    if (strcmp(i->format, "cudaMallocAsync") == 0) {
+        return;
     }
     mt_advise(a, "empty_cache", false);
     mt_advise_text(a, "torch.cuda.empty_cache()");

@@ -23,6 +23,8 @@
 #define MT_LOG_MESSAGE_LINES 26
 #define MT_LOG_MESSAGE_BYTES 8192
 #define MT_LOG_MESSAGE_HITS 8
+/* No phrase is longer. */
+#define MT_LOG_PHRASE_MAX 64
 
 struct mt_log_message {
     bool open;
@@ -32,6 +34,8 @@ struct mt_log_message {
     unsigned lines_left;
     struct mt_buf text;
     size_t head;
+    size_t ends[MT_LOG_MESSAGE_LINES + 2];
+    size_t n_ends;
     size_t hits[MT_LOG_MESSAGE_HITS];
     size_t n_hits;
     struct mt_str first; /* the first line, cleaned; in the arena */
@@ -57,12 +61,13 @@ struct mt_log {
     size_t n_phrases;
 
     struct mt_log_line now;
-    struct mt_buf tail; /* squeezed end of the line before */
-    uint64_t tail_line; /* its number; 0: none */
-    bool told;          /* a message was found in `now` */
-    bool tail_seen;     /* it was looked at itself */
-    bool tail_told;     /* a message was found in it */
-    bool follow;        /* look at the next line too: a wrap may have cut a word in two */
+    struct mt_buf joined; /* tail and line */
+    struct mt_buf tail;   /* squeezed end of the line before */
+    uint64_t tail_line;   /* its number; 0: none */
+    bool told;            /* a message was found in `now` */
+    bool tail_seen;       /* it was looked at itself */
+    bool tail_told;       /* a message was found in it */
+    bool follow;          /* look at the next line too: a wrap may have cut a word in two */
     struct mt_log_message messages[MT_LOG_MESSAGES];
     size_t n_open;
     struct mt_incidents incidents;

@@ -24,6 +24,7 @@
     X("cuda_graph_runner", "sglang", NULL, false)                                                  \
     X("deepspeed", "deepspeed", NULL, false)                                                       \
     X("comfyui", "comfyui", NULL, false)                                                           \
+    X("error occurred when executing", "comfyui", NULL, false)                                     \
     X("stable-diffusion-webui", "stable-diffusion-webui", NULL, false)                             \
     X("megatron", "megatron", NULL, false)                                                         \
     X("llamafactory", "llamafactory", NULL, false)                                                 \

@@ -71,7 +71,31 @@ static bool find_before(const struct field *f, struct mt_str text, struct mt_log
     return false;
 }
 
-static void read_sizes(struct mt_incident *incident, enum mt_format_group group, struct mt_str text)
+/* The size of a line that breaks off within `after`: "10.03 GiB already allo". */
+static bool find_cut(const struct field *f, struct mt_str text, const struct mt_message *m,
+                     struct mt_log_size *size)
+{
+    size_t skipped = (size_t)(text.p - m->text.p);
+    for (size_t e = 0; e < m->n_ends && f->after.n > 4; e++) {
+        if (m->ends[e] <= skipped) {
+            continue;
+        }
+        struct mt_str line = {text.p, m->ends[e] - skipped};
+        while (line.n > 0 && strchr("\"'}]).", line.p[line.n - 1])) {
+            line.n--; /* what a quoting writer closed */
+        }
+        for (size_t n = f->after.n - 1; n >= 4; n--) {
+            if (mt_str_ends(line, (struct mt_str){f->after.p, n})) {
+                *size = mt_log_size_before((struct mt_str){line.p, line.n - n}, f->unit);
+                return size->length > 0;
+            }
+        }
+    }
+    return false;
+}
+
+static void read_sizes(struct mt_incident *incident, enum mt_format_group group, struct mt_str text,
+                       const struct mt_message *m)
 {
     for (size_t i = 0; i < MT_COUNT(FIELDS); i++) {
         const struct field *f = &FIELDS[i];
@@ -79,7 +103,8 @@ static void read_sizes(struct mt_incident *incident, enum mt_format_group group,
         if (f->group != group || mt_oom_has(&incident->numbers, f->field)) {
             continue;
         }
-        bool found = f->before.n ? find_between(f, text, &size) : find_before(f, text, &size);
+        bool found = f->before.n ? find_between(f, text, &size)
+                                 : find_before(f, text, &size) || find_cut(f, text, m, &size);
         if (found && size.bytes < MT_LOG_NONSENSE) {
             mt_oom_set(&incident->numbers, f->field, size.bytes);
         }
@@ -256,7 +281,7 @@ void mt_log_fields_read(struct mt_incident *incident, const struct mt_log_format
     incident->format = f->id;
     incident->framework = f->framework;
     incident->backend = f->backend;
-    read_sizes(incident, f->group, text);
+    read_sizes(incident, f->group, text, m);
     read_device(incident, text);
     if (f->group == MT_GROUP_TORCH) {
         read_torch(incident, m);

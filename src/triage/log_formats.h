@@ -54,6 +54,8 @@ bool mt_log_format_stands(const struct mt_log_format *f, struct mt_str line, siz
 struct mt_message {
     struct mt_str text; /* from the beginning of the line in which it was found */
     size_t head;        /* where its first phrase begins in text */
+    const size_t *ends; /* where the lines end in text, so that a cut can be seen */
+    size_t n_ends;
     const size_t *hits; /* indexes of formats whose phrases were found */
     size_t n_hits;
 };

@@ -339,6 +339,9 @@ static size_t level_token(struct mt_str s, struct prefix *p)
     static const char *const LEVELS[] = {"INFO",     "WARNING", "WARN",  "ERROR", "DEBUG",
                                          "CRITICAL", "FATAL",   "TRACE", "USER",  "ERR"};
     for (size_t i = 0; i < MT_COUNT(LEVELS); i++) {
+        if (s.p[0] != LEVELS[i][0]) {
+            continue;
+        }
         struct mt_str level = mt_str_from(LEVELS[i]);
         if (mt_str_starts(s, level) && s.n > level.n &&
             (s.p[level.n] == ' ' || s.p[level.n] == ':')) {
@@ -401,7 +404,7 @@ static size_t prefix_token(struct mt_str s, struct prefix *p)
     if (strchr("># \t|*", s.p[0])) {
         return 1; /* quotes, comments, tables, Markdown */
     }
-    if (mt_str_starts(s, MT_STR("E   "))) {
+    if (s.p[0] == 'E' && mt_str_starts(s, MT_STR("E   "))) {
         return 4; /* pytest */
     }
     size_t n = bracket_token(s, p);

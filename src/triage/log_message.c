@@ -46,8 +46,12 @@ static struct mt_incident incident_of(const struct mt_log_message *m, const char
 
 static void close_message(struct mt_log *log, struct mt_log_message *m)
 {
-    struct mt_message message = {
-        .text = mt_buf_view(&m->text), .head = m->head, .hits = m->hits, .n_hits = m->n_hits};
+    struct mt_message message = {.text = mt_buf_view(&m->text),
+                                 .head = m->head,
+                                 .ends = m->ends,
+                                 .n_ends = m->n_ends,
+                                 .hits = m->hits,
+                                 .n_hits = m->n_hits};
     const struct mt_log_format *format = mt_log_format_choose(&message);
     m->open = false;
     log->n_open--;
@@ -138,6 +142,7 @@ static void open_message(struct mt_log *log, struct mt_str text, size_t own,
                                  .n_hits = 1};
     mt_buf_reset(&m->text);
     mt_buf_str(&m->text, (struct mt_str){text.p + begin, text.n - begin});
+    m->ends[m->n_ends++] = m->text.n;
     m->first = first_line(log);
     mt_log_context(log, before, m);
     log->n_open++;
@@ -187,11 +192,15 @@ static void add_hit(struct mt_log *log, struct mt_log_message *m, struct mt_str 
 static void cut_at(struct mt_log_message *m, size_t bytes_from_end)
 {
     m->text.n -= bytes_from_end < m->text.n ? bytes_from_end : m->text.n;
+    while (m->n_ends > 0 && m->ends[m->n_ends - 1] > m->text.n) {
+        m->n_ends--;
+    }
 }
 
 static void continue_message(struct mt_log *log, struct mt_log_message *m)
 {
     mt_buf_str(&m->text, log->now.squeezed);
+    m->ends[m->n_ends++] = m->text.n;
     m->last_line = log->now.number;
     m->lines_left--;
     if (m->lines_left == 0 || m->text.n > MT_LOG_MESSAGE_BYTES) {
@@ -200,14 +209,16 @@ static void continue_message(struct mt_log *log, struct mt_log_message *m)
 }
 
 /* The squeezed line with the end of the line before in front, where that was the line before. */
-static struct mt_str joined(struct mt_log *log, struct mt_buf *out, size_t *own)
+static struct mt_str joined(struct mt_log *log, size_t *own)
 {
+    mt_buf_reset(&log->joined);
     if (log->tail_line + 1 == log->now.number && log->tail.n > 0) {
-        mt_buf_str(out, mt_buf_view(&log->tail));
+        mt_buf_str(&log->joined, mt_buf_view(&log->tail));
     }
-    *own = out->n;
-    mt_buf_str(out, log->now.squeezed);
-    return mt_buf_view(out);
+    *own = log->joined.n;
+    mt_buf_str(&log->joined, log->now.squeezed);
+    log->no_memory |= log->joined.failed;
+    return mt_buf_view(&log->joined);
 }
 
 static void take_hit(struct mt_log *log, struct mt_str text, size_t own,
@@ -238,17 +249,18 @@ static void take_step(struct mt_log *log, size_t at, size_t which)
 
 unsigned mt_log_message_line(struct mt_log *log, struct mt_str before)
 {
-    struct mt_buf buffer = {0};
     size_t own;
     unsigned marks = 0;
     bool told = false;
-    struct mt_str text = joined(log, &buffer, &own);
+    struct mt_str text = joined(log, &own);
     struct mt_log_message *m = message_of(log, log->now.origin);
     struct mt_multi_hit hit;
     if (m) {
         continue_message(log, m);
     }
-    for (size_t at = 0; mt_multi_find(&log->phrases, text, at, &hit); at = hit.at + 1) {
+    /* Of a line that was looked at itself only phrases that reach into this one are new. */
+    size_t from = log->tail_seen && own > MT_LOG_PHRASE_MAX ? own - MT_LOG_PHRASE_MAX : 0;
+    for (size_t at = from; mt_multi_find(&log->phrases, text, at, &hit); at = hit.at + 1) {
         if (log->tail_seen && hit.at + log->phrase_list[hit.which].n <= own) {
             continue; /* wholly in the line before: it was seen there */
         }
@@ -263,8 +275,6 @@ unsigned mt_log_message_line(struct mt_log *log, struct mt_str before)
             marks |= 1u << (hit.which - MT_LOG_FORMATS_N - MT_STEP_PHRASES_N);
         }
     }
-    log->no_memory |= buffer.failed;
-    mt_buf_release(&buffer);
     log->told = told;
     return marks;
 }

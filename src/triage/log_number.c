@@ -32,7 +32,7 @@ static size_t unit_at(struct mt_str s, unsigned *shift)
 {
     for (size_t i = 0; i < MT_COUNT(UNITS); i++) {
         size_t n = UNITS[i].name.n;
-        if (mt_str_starts(s, UNITS[i].name) &&
+        if (s.n > 0 && s.p[0] == UNITS[i].name.p[0] && mt_str_starts(s, UNITS[i].name) &&
             !(UNITS[i].alone && n < s.n && s.p[n] >= 'a' && s.p[n] <= 'z')) {
             *shift = UNITS[i].shift;
             return n;

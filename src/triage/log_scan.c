@@ -70,6 +70,7 @@ static enum mt_status make_phrases(struct mt_log *log, struct mt_error *err)
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < MT_LOG_FORMATS_N; i++) {
+        MT_ASSERT(MT_LOG_FORMATS[i].phrase.n < MT_LOG_PHRASE_MAX);
         log->phrase_list[at++] = MT_LOG_FORMATS[i].phrase;
     }
     for (size_t i = 0; i < MT_STEP_PHRASES_N; i++) {
@@ -103,6 +104,7 @@ void mt_log_release(struct mt_log *log)
     mt_multi_release(&log->context);
     mt_log_line_release(&log->now);
     mt_buf_release(&log->tail);
+    mt_buf_release(&log->joined);
     for (size_t i = 0; i < MT_LOG_MESSAGES; i++) {
         mt_buf_release(&log->messages[i].text);
     }

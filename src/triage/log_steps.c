@@ -98,9 +98,8 @@ static int64_t fraction_step(struct mt_str line)
 
 int64_t mt_step_number(struct mt_str line)
 {
-    static const struct mt_str WORDS[] = {MT_STR_INIT("globalstep"), MT_STR_INIT("global_step"),
-                                          MT_STR_INIT("step"),       MT_STR_INIT("iteration"),
-                                          MT_STR_INIT("iter"),       MT_STR_INIT("after"),
+    static const struct mt_str WORDS[] = {MT_STR_INIT("step"), MT_STR_INIT("iteration"),
+                                          MT_STR_INIT("iter"), MT_STR_INIT("after"),
                                           MT_STR_INIT("batch")};
     for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
         size_t at = mt_str_find(line, WORDS[i]);
@@ -133,7 +132,7 @@ static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
                  {MT_STR_INIT("[gb]"), MT_LOG_GIB},  {MT_STR_INIT("[mb]"), MT_LOG_MIB}};
     bool separated = false;
     for (size_t i = 0; i < MT_COUNT(NOTES); i++) {
-        if (mt_str_starts(rest, NOTES[i].note)) {
+        if (rest.n > 0 && rest.p[0] == NOTES[i].note.p[0] && mt_str_starts(rest, NOTES[i].note)) {
             at = NOTES[i].note.n;
             unit = NOTES[i].unit;
             separated = true;
@@ -265,12 +264,34 @@ static bool rises_to_the_end(const struct mt_step_track *t)
     return t->series.kind == MT_SERIES_FREE ? last < before : last > before;
 }
 
+/* Four or five prints, an epoch apart perhaps: a leak when each is higher than the one before by
+ * about as much. */
+static bool few_but_steady(struct mt_step_track *t)
+{
+    struct mt_series *s = &t->series;
+    uint64_t span = s->max - s->min;
+    if (t->samples.n < 4 || s->kind == MT_SERIES_RESERVED) {
+        return false;
+    }
+    for (size_t i = 1; i < t->samples.n; i++) {
+        double rise = (double)t->samples.v[i].bytes - (double)t->samples.v[i - 1].bytes;
+        rise = s->kind == MT_SERIES_FREE ? -rise : rise;
+        if (rise < MT_LEAK_BYTES_PER_STEP || rise > 0.6 * (double)span) {
+            return false;
+        }
+    }
+    s->bytes_per_step = pair_slope(t, &t->samples.v[0], &t->samples.v[t->samples.n - 1]);
+    s->rising = 1;
+    return span > s->max / 20;
+}
+
 static void finish_track(struct mt_step_track *t)
 {
     double slopes[MT_STEP_SAMPLES];
     struct mt_series *s = &t->series;
     size_t skip = t->samples.n / 10, n = t->samples.n - skip, half = n / 2, rising = 0;
     if (t->samples.n < 6) {
+        s->is_leak = few_but_steady(t);
         return;
     }
     for (size_t i = 0; i + half < n; i++) {
