@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool conf: is this PYTORCH_CUDA_ALLOC_CONF right? */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <memtool/query.h>
 #include <memtool/read.h>
@@ -134,6 +136,18 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
     return MT_OK;
 }
 
+/* What was meant as a file: settings have a ':', and neither '/' nor a suffix. */
+static bool looks_like_a_file(struct mt_str s)
+{
+    static const char *const suffixes[] = {".pickle", ".pkl", ".json", ".gz",
+                                           ".log",    ".txt", ".out"};
+    bool file = mt_str_find(s, MT_STR("/")) != SIZE_MAX;
+    for (size_t i = 0; i < MT_COUNT(suffixes); i++) {
+        file |= mt_str_ends(s, mt_str_from(suffixes[i]));
+    }
+    return file && mt_str_find(s, MT_STR(":")) == SIZE_MAX;
+}
+
 static int find_settings(struct mt_cli *cli, const struct conf_settings *c, struct subject *x,
                          mt_torch_release release, char **files, size_t n_files)
 {
@@ -143,6 +157,10 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
         return 0;
     }
     FILE *f = fopen(files[0], "rb");
+    if (!f && looks_like_a_file(mt_str_from(files[0]))) {
+        mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
+        return mt_cli_fail(cli, files[0], &err);
+    }
     if (!f) {
         x->source = "argument";
         x->text = mt_str_from(files[0]);

@@ -112,12 +112,12 @@ static double percent(uint64_t part, uint64_t whole)
 static void add_columns(struct mt_table *t, const struct mt_report *r)
 {
     mt_table_column(t, "VERDICT", MT_LEFT);
-    mt_table_column(t, "PEAK RESERVED", MT_RIGHT);
+    mt_table_column(t, "RESERVED", MT_RIGHT);
     mt_table_column(t, "CHANGE", MT_RIGHT);
     mt_table_column(t, "UNUSED", MT_RIGHT);
-    mt_table_column(t, "PEAK ALLOCATED", MT_RIGHT);
+    mt_table_column(t, "ALLOCATED", MT_RIGHT);
     mt_table_column(t, "HITS", MT_RIGHT);
-    mt_table_column(t, "DRIVER CALLS", MT_RIGHT);
+    mt_table_column(t, "CALLS", MT_RIGHT);
     mt_table_column(t, "RETRIES", MT_RIGHT);
     mt_table_column(t, "OOMS", MT_RIGHT);
     if (r->verbose) {
@@ -196,6 +196,12 @@ static void print_oom(const struct mt_report *r, const struct mt_sim_run *run)
             run->n_ooms > 1 ? " (the first)" : "");
 }
 
+static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)
+{
+    return x->ooms.n && y->ooms.n && x->n_ooms == y->n_ooms &&
+           x->ooms.v[0].event == y->ooms.v[0].event && x->ooms.v[0].size == y->ooms.v[0].size;
+}
+
 static void print_assumptions(const struct mt_report *r, const struct mt_sim_run *run)
 {
     const struct mt_sim_assumptions *a = &run->assumed;
@@ -217,10 +223,11 @@ static void print_assumptions(const struct mt_report *r, const struct mt_sim_run
     }
 }
 
+/* The best what-if. */
 static const struct mt_sim_run *best_of(const struct mt_sim_result *v)
 {
-    const struct mt_sim_run *best = &v->runs[0];
-    for (size_t i = 1; i < v->n_runs; i++) {
+    const struct mt_sim_run *best = &v->runs[1];
+    for (size_t i = 2; i < v->n_runs; i++) {
         if (mt_sim_run_compare(&v->runs[i], best) < 0) {
             best = &v->runs[i];
         }
@@ -228,58 +235,106 @@ static const struct mt_sim_run *best_of(const struct mt_sim_result *v)
     return best;
 }
 
-/* Less than a hundredth is not worth a restart. */
-static bool is_better(const struct mt_sim_run *best, const struct mt_sim_run *recorded)
+static bool bounds_differ(const struct mt_sim_run *x, const struct mt_sim_run *y)
 {
-    return best->verdict != recorded->verdict ||
-           best->peak.reserved < recorded->peak.reserved - recorded->peak.reserved / 100;
+    return x->limit.known != y->limit.known || x->limit.bytes != y->limit.bytes ||
+           x->capacity.known != y->capacity.known || x->capacity.bytes != y->capacity.bytes;
+}
+
+/* Less than a hundredth is not worth a restart. */
+static bool reserves_less(const struct mt_sim_run *run, const struct mt_sim_run *recorded)
+{
+    return run->peak.reserved < recorded->peak.reserved - recorded->peak.reserved / 100;
+}
+
+static void print_how_to(const struct mt_report *r, const struct mt_sim_run *run)
+{
+    fprintf(r->out, "  It is read when the process starts: export PYTORCH_CUDA_ALLOC_CONF=\"%s\"\n",
+            run->conf);
+}
+
+static void print_saving(const struct mt_report *r, const struct mt_sim_run *best,
+                         const struct mt_sim_run *recorded)
+{
+    if (reserves_less(best, recorded)) {
+        fprintf(r->out, "; %s reserves %s less at the peak.\n", name_of(best),
+                mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
+        print_how_to(r, best);
+    } else {
+        fputs(".\n", r->out);
+    }
+}
+
+/* The recording failed. */
+static void print_cure(const struct mt_report *r, const struct mt_sim_run *best,
+                       const struct mt_sim_run *recorded)
+{
+    if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
+        fputs("  None of these settings would have avoided the failure", r->out);
+        print_saving(r, best, recorded);
+        return;
+    }
+    fprintf(r->out, "  %s would have served what failed%s.\n", name_of(best),
+            best->verdict == MT_SIM_FITS ? ""
+                                         : "; whether the run would have ended well is not known");
+    print_how_to(r, best);
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_sim_result *v)
 {
-    const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
     if (v->n_runs < 2) {
         return;
     }
-    if (best == recorded || !is_better(best, recorded)) {
-        fprintf(r->out, "\n  None of these settings would have helped%s.\n",
-                recorded->verdict == MT_SIM_OUT_OF_MEMORY
-                    ? ": the memory itself is short, not its arrangement"
-                    : "");
-        return;
+    const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
+    fputc('\n', r->out);
+    if (bounds_differ(best, recorded)) {
+        fprintf(r->out,
+                best->verdict == MT_SIM_OUT_OF_MEMORY
+                    ? "  Within the bounds that were given, none of these fits.\n"
+                    : "  Within the bounds that were given, the best is: %s (%s).\n",
+                name_of(best), verdict_text(best->verdict));
+    } else if (recorded->verdict == MT_SIM_OUT_OF_MEMORY) {
+        print_cure(r, best, recorded);
+    } else if (reserves_less(best, recorded) && best->verdict == MT_SIM_FITS) {
+        fprintf(r->out, "  Best of these: %s reserves %s less at the peak.\n", name_of(best),
+                mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
+        print_how_to(r, best);
+    } else {
+        fputs("  None of these reserves less than the recorded settings.\n", r->out);
     }
-    uint64_t saved = recorded->peak.reserved > best->peak.reserved
-                         ? recorded->peak.reserved - best->peak.reserved
-                         : 0;
-    fprintf(r->out, "\n  Best of these: %s", name_of(best));
-    if (best->verdict != recorded->verdict) {
-        fprintf(r->out, " (%s)", verdict_text(best->verdict));
-    } else if (saved) {
-        fprintf(r->out, " (%s less reserved at the peak)", mt_report_size(r, saved).s);
+}
+
+static void print_notes(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    size_t same = 0;
+    bool blank = false;
+    for (size_t i = 0; i < v->n_runs; i++) {
+        const struct mt_sim_run *run = &v->runs[i];
+        bool repeats = i > 0 && same_oom(run, &v->runs[0]);
+        same += repeats;
+        if (!blank && (run->ooms.n || (!run->recorded && run->assumed.ooms_served))) {
+            fputc('\n', r->out);
+            blank = true;
+        }
+        if (run->ooms.n && !repeats) {
+            print_oom(r, run);
+        }
+        print_assumptions(r, run);
     }
-    fprintf(r->out,
-            "\n  It is read when the process starts: export PYTORCH_CUDA_ALLOC_CONF=\"%s\"\n",
-            best->conf);
+    if (same) {
+        fprintf(r->out, "  the same request%s fail%s with %s of the other settings\n",
+                plural(v->runs[0].n_ooms), v->runs[0].n_ooms == 1 ? "s" : "",
+                same + 1 == v->n_runs ? "every one" : mt_count_text(same).s);
+    }
 }
 
 static enum mt_status print_result(const struct mt_report *r, const struct mt_sim_result *v,
                                    struct mt_buf *b, struct mt_error *err)
 {
     print_head(r, v, b);
-    fputc('\n', r->out);
+    fputs("\n  peaks of memory, and what they cost:\n", r->out);
     MT_TRY(print_runs(r, v, b, err));
-    bool blank = false;
-    for (size_t i = 0; i < v->n_runs; i++) {
-        const struct mt_sim_run *run = &v->runs[i];
-        if (!blank && (run->ooms.n || (!run->recorded && run->assumed.ooms_served))) {
-            fputc('\n', r->out);
-            blank = true;
-        }
-        if (run->ooms.n) {
-            print_oom(r, run);
-        }
-        print_assumptions(r, run);
-    }
+    print_notes(r, v);
     print_advice(r, v);
     return b->failed ? mt_fail_nomem(err) : MT_OK;
 }

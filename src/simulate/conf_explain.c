@@ -27,9 +27,9 @@ static const struct mt_conf_explanation EXPLANATIONS[MT_CONF_KEY_COUNT] = {
                                 NULL},
     [MT_CONF_BACKEND] = {"which allocator serves requests: PyTorch's own (native) or the driver's "
                          "(cudaMallocAsync)",
-                         "cudaMallocAsync: when another library shares the driver's pool",
-                         "cudaMallocAsync keeps no segments: snapshots and every native key are "
-                         "without effect"},
+                         "with cudaMallocAsync, when another library shares the driver's pool",
+                         "cudaMallocAsync keeps no segments: there are no snapshots, and every "
+                         "other key is without effect"},
     [MT_CONF_EXPANDABLE] =
         {"memory is mapped into one growing range of addresses instead of fixed segments",
          "when sizes vary or grow over time: free pieces join, and holes at the end can be given "

@@ -31,6 +31,7 @@ static bool take(struct recorded_device *d, enum mt_action action, uint64_t addr
 {
     const struct mt_event *e = expected(d);
     bool same = e && e->action == action && e->size == size && (addr == 0 || e->addr == addr);
+    d->answered = same ? d->next : SIZE_MAX;
     d->matched += same;
     d->next += same;
     return same;

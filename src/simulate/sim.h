@@ -180,8 +180,9 @@ void mt_sim_infer_bounds(struct mt_sim *sim);
 /* Hands out the addresses of the recording, and refuses where it shows no call. */
 struct recorded_device {
     const struct mt_sim *sim;
-    size_t next;    /* the recorded events before it are answered */
-    size_t request; /* the event of the request that is running: calls beyond it are not its own */
+    size_t next;     /* the recorded events before it are answered */
+    size_t request;  /* the event of the request that is running: calls beyond it are not its own */
+    size_t answered; /* the event that the last call matched, SIZE_MAX: none */
     uint64_t made, matched;
     MT_VEC(struct range) reserved; /* expandable segments that were handed out */
     uint64_t invented;             /* next address for what the recording does not have */

@@ -29,6 +29,15 @@ static void drop_pending(struct machine *m, mt_alloc_block block)
     }
 }
 
+/* The recorded event that this one stands for: its time and stack go into a written run. */
+static size_t stands_for(const struct machine *m, const struct mt_alloc_event *e)
+{
+    bool of_device =
+        e->kind >= MT_ALLOC_EVENT_SEGMENT_ALLOC && e->kind <= MT_ALLOC_EVENT_SEGMENT_UNMAP;
+    bool known = of_device && m->recorded && m->recorded->answered != SIZE_MAX;
+    return known ? m->recorded->answered : m->now;
+}
+
 static void on_event(void *ctx, const struct mt_alloc_event *e)
 {
     struct machine *m = ctx;
@@ -36,7 +45,7 @@ static void on_event(void *ctx, const struct mt_alloc_event *e)
         drop_pending(m, e->block);
     }
     if (m->recorder) {
-        mt_sim_recorder_event(m->recorder, e, m->now);
+        mt_sim_recorder_event(m->recorder, e, stands_for(m, e));
     }
 }
 

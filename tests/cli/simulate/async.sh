@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"$MEMTOOL" simulate --conf backend:cudaMallocAsync "$TESTDATA/good/graphs.pickle"

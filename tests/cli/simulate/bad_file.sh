@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+cd "$TESTDATA/bad" && "$MEMTOOL" simulate truncated.pickle

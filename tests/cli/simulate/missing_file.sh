@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"$MEMTOOL" simulate there_is_none.pickle

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"$MEMTOOL" simulate --torch two "$TESTDATA/good/graphs.pickle"
