@@ -84,7 +84,9 @@ struct mt_logged_value {
 };
 
 struct mt_logged_table {
-    size_t line; /* of its title in the log, from 1 */
+    size_t line;  /* of its title in the log, from 1 */
+    bool is_step; /* a line that a trainer prints, not a table: Megatron's "memory (MB) | allocated:
+                     ...", DeepSpeed's "MA 1.2 GB Max_MA ..." */
     uint32_t device;
     struct mt_logged_value ooms, retries;
     struct mt_logged_value cells[MT_STAT_COUNT][MT_SLOT_COUNT][MT_STAT_COLUMN_COUNT];
@@ -95,7 +97,8 @@ struct mt_logged {
     MT_VEC(struct mt_logged_table) tables; /* in the order of the log */
 };
 
-/* Finds every table in `log`, whatever stands before its lines. A table without rows is left out.
+/* Finds every table in `log`, whatever stands before its lines, and the lines of memory that
+ * Megatron and DeepSpeed print. A table without rows is left out.
  * Errors: MT_NOMEM. Release it also after a failure. */
 enum mt_status mt_logged_find(struct mt_logged *out, struct mt_str log, struct mt_error *err)
     MT_NODISCARD;

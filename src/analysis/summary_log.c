@@ -156,6 +156,63 @@ static bool close_table(struct mt_logged *out, struct reading *x)
     return !keep || mt_vec_push(&out->tables, x->table);
 }
 
+/* ---- lines of trainers ---- */
+
+/* The decimal number behind `key`, in `unit` unless one of its own follows. */
+static struct mt_logged_value decimal_behind(struct mt_str line, struct mt_str key,
+                                             const char *unit)
+{
+    struct mt_logged_value v = {.unit = 1};
+    struct mt_str rest;
+    char text[40];
+    if (!behind(line, key, &rest)) {
+        return v;
+    }
+    rest = trim(rest);
+    size_t n = 0;
+    while (n < rest.n && n < 24 && ((rest.p[n] >= '0' && rest.p[n] <= '9') || rest.p[n] == '.')) {
+        text[n] = rest.p[n];
+        n++;
+    }
+    memcpy(text + n, unit, strlen(unit) + 1);
+    v.present = n > 0 && mt_size_parse(mt_str_from(text), &v.value);
+    return v;
+}
+
+static const struct trainer {
+    struct mt_str sign;    /* in the line */
+    struct mt_str keys[4]; /* allocated, its peak, reserved, its peak */
+    const char *unit;
+} TRAINERS[] = {
+    {MT_STR_INIT("memory (MB) |"),
+     {MT_STR_INIT("| allocated:"), MT_STR_INIT("| max allocated:"), MT_STR_INIT("| reserved:"),
+      MT_STR_INIT("| max reserved:")},
+     "MB"},
+    {MT_STR_INIT("Max_MA "),
+     {MT_STR_INIT("MA "), MT_STR_INIT("Max_MA "), MT_STR_INIT("CA "), MT_STR_INIT("Max_CA ")},
+     "GB"},
+};
+
+static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
+{
+    struct mt_str rest;
+    for (size_t i = 0; i < MT_COUNT(TRAINERS); i++) {
+        const struct trainer *x = &TRAINERS[i];
+        if (!behind(line, x->sign, &rest)) {
+            continue;
+        }
+        struct mt_logged_table t = {.line = number, .is_step = true};
+        struct mt_logged_value *allocated = t.cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
+        struct mt_logged_value *reserved = t.cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
+        allocated[MT_COLUMN_CURRENT] = decimal_behind(line, x->keys[0], x->unit);
+        allocated[MT_COLUMN_PEAK] = decimal_behind(line, x->keys[1], x->unit);
+        reserved[MT_COLUMN_CURRENT] = decimal_behind(line, x->keys[2], x->unit);
+        reserved[MT_COLUMN_PEAK] = decimal_behind(line, x->keys[3], x->unit);
+        return !allocated[MT_COLUMN_CURRENT].present || mt_vec_push(&out->tables, t);
+    }
+    return true;
+}
+
 static bool read_line(struct mt_logged *out, struct reading *x, struct mt_str line, size_t number)
 {
     struct mt_str rest;
@@ -169,7 +226,7 @@ static bool read_line(struct mt_logged *out, struct reading *x, struct mt_str li
         return ok;
     }
     if (!x->open) {
-        return true;
+        return read_step(out, line, number);
     }
     if (behind(line, MT_STR("CUDA OOMs:"), &rest)) {
         x->table.ooms = number_in(rest);

@@ -226,21 +226,33 @@ static void add_source(struct mt_buf *b, const struct mt_report *r, const struct
     mt_buf_char(b, '\n');
 }
 
+/* Every training run splits blocks and asks for several sizes: that is worth a word only where
+ * memory is cut up. Segments given back in the loop cost time in any case. */
+static bool is_worth_a_word(const struct mt_report *r, const struct mt_frag *f,
+                            const struct mt_frag_source *x)
+{
+    return r->verbose || x->kind == MT_FRAG_SOURCE_REGAINED ||
+           (f->class != MT_FRAG_NORMAL && !is_mostly_idle(f));
+}
+
 static enum mt_status print_sources(const struct mt_report *r, const struct mt_snapshot *s,
-                                    const struct mt_frag_sources *x, struct mt_error *err)
+                                    const struct mt_frag *f, const struct mt_frag_sources *x,
+                                    struct mt_error *err)
 {
     struct mt_buf b = {0};
     size_t of_kind = 0;
-    if (x->list.n) {
-        mt_buf_text(&b, "\nWhere it comes from:\n");
-    }
     for (size_t i = 0; i < x->list.n; i++) {
         const struct mt_frag_source *one = &x->list.v[i];
-        bool last = i + 1 == x->list.n || x->list.v[i + 1].kind != one->kind;
+        if (!is_worth_a_word(r, f, one)) {
+            continue;
+        }
+        if (!b.n) {
+            mt_buf_text(&b, "\nWhere it comes from:\n");
+        }
         if (of_kind++ < FEW_SOURCES || r->verbose) {
             add_source(&b, r, s, one);
         }
-        if (last) {
+        if (i + 1 == x->list.n || x->list.v[i + 1].kind != one->kind) {
             mt_buf_printf(&b, "    Fix: %s.\n", mt_frag_source_fix(one->kind));
             of_kind = 0;
         }
@@ -311,7 +323,7 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
         if (f->pins.n) {
             MT_TRY(print_pins(r, s, f, err));
         }
-        MT_TRY(print_sources(r, s, &devices[i].sources, err));
+        MT_TRY(print_sources(r, s, f, &devices[i].sources, err));
         print_advice(r, s, f);
     }
     if (!n && !r->separator) {

@@ -75,6 +75,24 @@ static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i)
                         x->odd ? "<- first odd one" : "");
 }
 
+/* "3 tables of memory_summary() and 2 lines of a trainer in the log" */
+static void print_head(const struct mt_report *r, const struct mt_logged *l)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < l->tables.n; i++) {
+        steps += l->tables.v[i].is_step;
+    }
+    size_t tables = l->tables.n - steps;
+    if (tables) {
+        fprintf(r->out, "%zu table%s of memory_summary()", tables, tables == 1 ? "" : "s");
+    }
+    if (steps) {
+        fprintf(r->out, "%s%zu line%s of memory that a trainer printed", tables ? " and " : "",
+                steps, steps == 1 ? "" : "s");
+    }
+    fputs(l->tables.n ? " in the log\n\n" : "No table of memory_summary() in the log\n\n", r->out);
+}
+
 enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_logged *l,
                                      struct mt_error *err)
 {
@@ -85,8 +103,7 @@ enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_
         return mt_fail_nomem(err);
     }
     if (!r->separator) {
-        fprintf(r->out, "%zu table%s of memory_summary() in the log\n\n", l->tables.n,
-                l->tables.n == 1 ? "" : "s");
+        print_head(r, l);
     }
     add_columns(t, TITLES, MT_COUNT(TITLES));
     for (size_t i = 0; i < l->tables.n; i++) {
@@ -172,6 +189,7 @@ static void put_table(struct mt_put *p, cJSON *list, const struct mt_logged_tabl
     static const char *const COLUMN[] = {"current", "peak", "allocated", "freed"};
     cJSON *o = mt_put_object(p, list, NULL);
     mt_put_u64(p, o, "line", t->line);
+    mt_put_text(p, o, "kind", t->is_step ? "trainer" : "table");
     mt_put_u64(p, o, "device", t->device);
     mt_put_bool(p, o, "odd", t->odd);
     cJSON *counters = mt_put_object(p, o, "counters");

@@ -139,6 +139,27 @@ START_TEST(a_table_in_a_log)
 }
 END_TEST
 
+START_TEST(lines_of_trainers)
+{
+    struct mt_logged l = logged(
+        "[Rank 0] (after 10 iterations) memory (MB) | allocated: 1024.5 | max allocated: 2048.0 | "
+        "reserved: 4096.0 | max reserved: 4096.0\n"
+        "[INFO] MA 1.5 GB         Max_MA 2.0 GB         CA 3.25 GB         Max_CA 4 GB\n"
+        "[INFO] MA nothing        Max_MA 2.0 GB\n");
+    ck_assert_uint_eq(l.tables.n, 2);
+    const struct mt_logged_value *row = l.tables.v[0].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
+    ck_assert(l.tables.v[0].is_step);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 1024 * MIB + MIB / 2);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_PEAK]), 2048 * MIB);
+    row = l.tables.v[1].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 1536 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_PEAK]), 2048 * MIB);
+    row = l.tables.v[1].cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 3328 * MIB);
+    mt_logged_release(&l);
+}
+END_TEST
+
 START_TEST(no_tables)
 {
     static const char *const TEXTS[] = {
@@ -158,4 +179,4 @@ START_TEST(no_tables)
 END_TEST
 
 UNIT_MAIN("summary", cells, counters_of_a_whole_trace, counters_without_proof, a_table_in_a_log,
-          no_tables)
+          lines_of_trainers, no_tables)

@@ -1,0 +1,1 @@
+"$MEMTOOL" frag -v --at peak "$TESTDATA/good/transformer.pickle.gz" | sed -n "/Where/,\$p"
