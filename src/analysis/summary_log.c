@@ -249,11 +249,12 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Far below the ends of int64_t, so that differences of differences fit. */
 static int64_t allocated_in(const struct mt_logged_table *t)
 {
     uint64_t n =
         mt_logged_bytes(&t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL][MT_COLUMN_CURRENT]);
-    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+    return n > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)n;
 }
 
 static double magnitude(int64_t x)
