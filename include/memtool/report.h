@@ -64,6 +64,9 @@ size_t mt_utf8_decode(struct mt_str s, uint32_t *code);
 /* Columns that valid, safe UTF-8 text takes on a terminal (wcwidth). */
 int mt_text_width(const char *s);
 
+/* Prints valid, safe text in `width` columns at most; what is cut off becomes "…". */
+void mt_text_print_cut(FILE *out, const char *text, int width);
+
 /* A table: columns are added first, then cells row by row; printing aligns them. */
 struct mt_table;
 enum mt_align { MT_LEFT, MT_RIGHT };

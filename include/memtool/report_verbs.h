@@ -72,7 +72,6 @@ struct mt_memory_device {
 };
 struct mt_memory_devices {
     MT_VEC(struct mt_memory_device) v;
-    bool filtered;
 };
 enum mt_status mt_report_memory(const struct mt_report *r, const struct mt_snapshot *s,
                                 const struct mt_memory_devices *d, bool one_line,

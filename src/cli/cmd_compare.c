@@ -188,7 +188,10 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (strcmp(files[0], "-") == 0 && strcmp(files[1], "-") == 0) {
         return mt_cli_usage(cli, "compare: only one of the files can be standard input");
     }
-    int code = mt_cli_report_begin(cli, &o->base.common, files[1], &r, &out);
+    int code = mt_cli_no_event_filters(cli, &o->base.filter, "memtool peak on each file");
+    if (code == 0) {
+        code = mt_cli_report_begin(cli, &o->base.common, files[1], &r, &out);
+    }
     if (code) {
         return code;
     }

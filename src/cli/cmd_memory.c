@@ -90,7 +90,6 @@ static enum mt_status collect(struct mt_memory_devices *list, const struct mt_sn
     struct mt_totals t = {0};
     mt_filter_init(&device_only);
     device_only.device = f->filter->device;
-    list->filtered = !mt_filter_is_open(f->filter);
     enum mt_status status = mt_filtered_init(&all, &device_only, s, err);
     if (status == MT_OK) {
         status = mt_totals_find(&t, s, &all, MT_TOTALS_HOST, err);
@@ -135,6 +134,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct memory_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
     int code = mt_flame_check(cli, &o->base.common, n_files);
+    if (code == 0) {
+        code = mt_cli_no_event_filters(cli, &o->base.filter, "memtool peak");
+    }
     return code ? code
                 : mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
 }

@@ -92,6 +92,10 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct segments_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
     int code = mt_flame_check(cli, &o->base.common, n_files);
+    if (code == 0) {
+        code = mt_cli_no_event_filters(cli, &o->base.filter,
+                                       "memtool segment_plot --at, or memtool trace");
+    }
     return code ? code
                 : mt_cli_each_file(cli, &o->base.common, &o->base.filter, files, n_files, &each);
 }

@@ -95,5 +95,6 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct mt_filter_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
-    return mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
+    int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
+    return code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
 }

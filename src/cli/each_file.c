@@ -47,6 +47,33 @@ int mt_cli_each_file(struct mt_cli *cli, const struct mt_common *common,
     return mt_cli_report_end(cli, &out, worst);
 }
 
+/* ---- filters that do not apply ---- */
+
+static int refuse(struct mt_cli *cli, const char *option, const char *instead)
+{
+    return mt_cli_usage(cli, "%s: %s does not apply here: try %s", cli->command->name, option,
+                        instead);
+}
+
+int mt_cli_no_fate_filters(struct mt_cli *cli, const struct mt_filter *filter, const char *instead)
+{
+    if (filter->live_only || filter->freed_only) {
+        return refuse(cli, filter->live_only ? "--live" : "--freed", instead);
+    }
+    return 0;
+}
+
+int mt_cli_no_event_filters(struct mt_cli *cli, const struct mt_filter *filter, const char *instead)
+{
+    if (filter->event_min || filter->event_max != UINT64_MAX) {
+        return refuse(cli, "--events", instead);
+    }
+    if (filter->has_time || filter->annotation) {
+        return refuse(cli, filter->has_time ? "--time" : "--annotation", instead);
+    }
+    return mt_cli_no_fate_filters(cli, filter, instead);
+}
+
 /* ---- settings with filters ---- */
 
 void mt_filter_settings_defaults(void *settings)

@@ -19,6 +19,13 @@ int mt_cli_each_file(struct mt_cli *cli, const struct mt_common *common,
                      const struct mt_filter *filter, char **files, size_t n_files,
                      struct mt_each_file *each);
 
+/* For verbs that show the state at the dump, where filters on events mean nothing: 0, or 2 after
+ * saying so. `instead` names the command that has them. */
+int mt_cli_no_event_filters(struct mt_cli *cli, const struct mt_filter *filter,
+                            const char *instead);
+/* The same for --live and --freed. */
+int mt_cli_no_fate_filters(struct mt_cli *cli, const struct mt_filter *filter, const char *instead);
+
 /* A verb whose settings are struct mt_filter_settings or begin with it may use these two. */
 struct mt_filter_settings {
     struct mt_common common;

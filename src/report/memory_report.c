@@ -79,8 +79,7 @@ static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
 }
 
 static enum mt_status device_table(const struct mt_report *r, const struct mt_snapshot *s,
-                                   const struct mt_memory_device *d, bool filtered,
-                                   struct mt_error *err)
+                                   const struct mt_memory_device *d, struct mt_error *err)
 {
     struct mt_table *t = mt_table_new();
     if (!t) {
@@ -95,7 +94,7 @@ static enum mt_status device_table(const struct mt_report *r, const struct mt_sn
     mt_table_rule(t);
     struct mt_stack_sum total = {
         .bytes = d->sums.bytes, .count = d->sums.count, .largest = d->sums.largest};
-    cells(t, r, &total, d->sums.bytes, filtered ? "TOTAL (what the filter lets through)" : "TOTAL");
+    cells(t, r, &total, d->sums.bytes, "TOTAL");
     if (status == MT_OK) {
         status = mt_table_print(t, r, 2, err);
     }
@@ -131,6 +130,16 @@ static enum mt_status device_stacks(const struct mt_report *r, const struct mt_s
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
+static void print_left_out(const struct mt_report *r, const struct mt_memory_device *d)
+{
+    uint64_t blocks = d->counters.active_blocks - d->sums.count;
+    if (blocks) {
+        fprintf(r->out, "Left out by the filter: %s in %s block%s.\n",
+                mt_report_size(r, d->counters.active - d->sums.bytes).s, mt_count_text(blocks).s,
+                blocks == 1 ? "" : "s");
+    }
+}
+
 static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *s,
                            const struct mt_memory_devices *d, struct mt_error *err)
 {
@@ -143,10 +152,11 @@ static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *
         }
         print_head(r, &d->v.v[i]);
         if (r->stack_lines == 1) {
-            MT_TRY(device_table(r, s, &d->v.v[i], d->filtered, err));
+            MT_TRY(device_table(r, s, &d->v.v[i], err));
         } else {
             MT_TRY(device_stacks(r, s, &d->v.v[i], err));
         }
+        print_left_out(r, &d->v.v[i]);
     }
     return MT_OK;
 }

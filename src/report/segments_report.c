@@ -33,39 +33,66 @@ static void add_kind(struct mt_buf *b, const struct mt_segment *segment)
 
 /* ---- table ---- */
 
-static void columns(struct mt_table *t)
+/* What the table shows: the device only where there are several, shares only with room for them. */
+struct shape {
+    bool device, shares;
+};
+
+static struct shape find_shape(const struct mt_report *r, const struct mt_segment_rows *rows)
 {
-    static const struct {
-        const char *title;
-        enum mt_align align;
-    } titles[] = {
-        {"device", MT_RIGHT},       {"address", MT_LEFT},    {"size", MT_RIGHT},
-        {"in use", MT_RIGHT},       {"full", MT_RIGHT},      {"free", MT_RIGHT},
-        {"largest free", MT_RIGHT}, {"blocks", MT_RIGHT},    {"stream", MT_RIGHT},
-        {"pool", MT_LEFT},          {"most of it", MT_LEFT},
-    };
-    for (size_t i = 0; i < MT_COUNT(titles); i++) {
-        mt_table_column(t, titles[i].title, titles[i].align);
-    }
+    enum { ROOMY = 120 };
+    size_t n = rows->rows.n;
+    bool several = n && (rows->rows.v[0].device != 0 || rows->rows.v[n - 1].device != 0);
+    bool roomy = r->width == 0 || r->width >= ROOMY;
+    return (struct shape){several || r->separator, roomy || r->separator};
 }
 
-static void figures(struct mt_table *t, const struct mt_report *r, const struct mt_segment_row *row)
+static void columns(struct mt_table *t, struct shape shape)
+{
+    if (shape.device) {
+        mt_table_column(t, "device", MT_RIGHT);
+    }
+    mt_table_column(t, "address", MT_LEFT);
+    mt_table_column(t, "size", MT_RIGHT);
+    mt_table_column(t, "in use", MT_RIGHT);
+    if (shape.shares) {
+        mt_table_column(t, "full", MT_RIGHT);
+    }
+    mt_table_column(t, "free", MT_RIGHT);
+    if (shape.shares) {
+        mt_table_column(t, "largest free", MT_RIGHT);
+    }
+    mt_table_column(t, "blocks", MT_RIGHT);
+    mt_table_column(t, "stream", MT_RIGHT);
+    mt_table_column(t, "pool", MT_LEFT);
+    mt_table_column(t, "most of it", MT_LEFT);
+}
+
+static void figures(struct mt_table *t, const struct mt_report *r, struct shape shape,
+                    const struct mt_segment_row *row)
 {
     mt_table_size(t, row->size);
     mt_table_size(t, row->active);
-    mt_table_cell(t, "%s", mt_share_text(r, row->active, row->size).s);
+    if (shape.shares) {
+        mt_table_cell(t, "%s", mt_share_text(r, row->active, row->size).s);
+    }
     mt_table_size(t, row->free);
-    mt_table_size(t, row->free_hole);
+    if (shape.shares) {
+        mt_table_size(t, row->free_hole);
+    }
     mt_table_count(t, row->live_blocks);
 }
 
-static void row_cells(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
-                      const struct mt_segment_row *row, struct mt_buf *b)
+static void row_cells(struct mt_table *t, const struct mt_report *r, struct shape shape,
+                      const struct mt_snapshot *s, const struct mt_segment_row *row,
+                      struct mt_buf *b)
 {
     const struct mt_segment *segment = &s->segments[row->segment];
-    mt_table_cell(t, "%" PRId32, row->device);
+    if (shape.device) {
+        mt_table_cell(t, "%" PRId32, row->device);
+    }
     mt_table_cell(t, "0x%" PRIx64, segment->addr);
-    figures(t, r, row);
+    figures(t, r, shape, row);
     mt_table_cell(t, "%u", (unsigned)segment->stream);
     mt_buf_reset(b);
     add_kind(b, segment);
@@ -80,18 +107,20 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, const struc
     mt_table_buf(t, b);
 }
 
-static void sum_row(struct mt_table *t, const struct mt_report *r, const struct mt_segment_row *sum,
-                    const char *label)
+static void sum_row(struct mt_table *t, const struct mt_report *r, struct shape shape,
+                    const struct mt_segment_row *sum, const char *label)
 {
-    mt_table_cell(t, "%s", "");
+    if (shape.device) {
+        mt_table_cell(t, "%s", "");
+    }
     mt_table_cell(t, "%s", label);
-    figures(t, r, sum);
+    figures(t, r, shape, sum);
     for (int i = 0; i < 3; i++) {
         mt_table_cell(t, "%s", "");
     }
 }
 
-static void other_rows(struct mt_table *t, const struct mt_report *r,
+static void other_rows(struct mt_table *t, const struct mt_report *r, struct shape shape,
                        const struct mt_segment_rows *rows, size_t from)
 {
     struct mt_segment_row rest = {0};
@@ -105,7 +134,7 @@ static void other_rows(struct mt_table *t, const struct mt_report *r,
         rest.live_blocks += row->live_blocks;
     }
     snprintf(label, sizeof label, "[%zu others]", rows->rows.n - from);
-    sum_row(t, r, &rest, label);
+    sum_row(t, r, shape, &rest, label);
 }
 
 static enum mt_status table(const struct mt_report *r, const struct mt_snapshot *s,
@@ -116,21 +145,22 @@ static enum mt_status table(const struct mt_report *r, const struct mt_snapshot 
         return mt_fail_nomem(err);
     }
     struct mt_buf b = {0};
-    columns(t);
+    struct shape shape = find_shape(r, rows);
+    columns(t, shape);
     size_t shown = shown_rows(r, rows->rows.n);
     for (size_t i = 0; i < shown; i++) {
-        row_cells(t, r, s, &rows->rows.v[i], &b);
+        row_cells(t, r, shape, s, &rows->rows.v[i], &b);
     }
     if (!r->separator) {
         if (shown < rows->rows.n) {
-            other_rows(t, r, rows, shown);
+            other_rows(t, r, shape, rows, shown);
         }
         mt_table_rule(t);
         char label[48];
         snprintf(label, sizeof label, "TOTAL of %zu", rows->rows.n);
-        sum_row(t, r, &rows->sum, label);
+        sum_row(t, r, shape, &rows->sum, label);
     }
-    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
+    enum mt_status status = mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
     mt_table_free(t);
     return status;
@@ -306,7 +336,8 @@ enum mt_status mt_report_segments(const struct mt_report *r, const struct mt_sna
         MT_TRY(table(r, s, rows, err));
     }
     if (rows->left_out && !r->separator) {
-        fprintf(r->out, "%zu segments left out by the filter.\n", rows->left_out);
+        fprintf(r->out, "Left out by the filter: %zu segment%s.\n", rows->left_out,
+                rows->left_out == 1 ? "" : "s");
     }
     return MT_OK;
 }

@@ -63,91 +63,6 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
     return mt_figures_end(&f, err);
 }
 
-/* ---- parts ---- */
-
-static void part_cells(struct mt_table *t, const struct mt_counters *c)
-{
-    mt_table_size(t, c->reserved);
-    mt_table_size(t, c->allocated);
-    mt_table_size(t, c->requested);
-    mt_table_size(t, c->inactive);
-    mt_table_size(t, c->inactive_split);
-    mt_table_size(t, c->largest_free);
-    mt_table_count(t, c->segments);
-    mt_table_count(t, c->blocks);
-}
-
-void mt_stats_part_columns(struct mt_table *t)
-{
-    static const char *const titles[] = {"reserved",       "allocated",    "requested", "free",
-                                         "non-releasable", "largest free", "segments",  "blocks"};
-    for (size_t i = 0; i < MT_COUNT(titles); i++) {
-        mt_table_column(t, titles[i], MT_RIGHT);
-    }
-}
-
-void mt_stats_part(struct mt_table *t, const struct mt_counters *c, struct mt_buf *label,
-                   const int32_t *device)
-{
-    if (device) {
-        mt_table_cell(t, "%" PRId32, *device);
-    }
-    mt_table_buf(t, label);
-    part_cells(t, c);
-    mt_buf_reset(label);
-}
-
-static void small_and_large(struct mt_table *t, const struct mt_device_totals *d,
-                            struct mt_buf *label, const int32_t *device)
-{
-    static const char *const names[] = {"small pool (requests to 1 MiB)", "large pool"};
-    for (int k = 0; k < MT_POOL_KIND_COUNT; k++) {
-        mt_buf_text(label, names[k]);
-        mt_stats_part(t, &d->pool[k], label, device);
-    }
-}
-
-void mt_stats_parts(struct mt_table *t, const struct mt_snapshot *s,
-                    const struct mt_device_totals *d, struct mt_buf *label, const int32_t *device)
-{
-    small_and_large(t, d, label, device);
-    if (!device && d->private_pools.n) {
-        mt_table_rule(t);
-    }
-    for (size_t i = 0; i < d->private_pools.n; i++) {
-        mt_pool_label(label, d->private_pools.v[i].id);
-        mt_stats_part(t, &d->private_pools.v[i].counters, label, device);
-    }
-    if (!device) {
-        mt_table_rule(t);
-    }
-    for (size_t i = 0; i < d->streams.n; i++) {
-        mt_stream_label(label, s, d->streams.v[i].stream);
-        mt_stats_part(t, &d->streams.v[i].counters, label, device);
-    }
-}
-
-static enum mt_status parts(const struct mt_report *r, const struct mt_snapshot *s,
-                            const struct mt_device_totals *d, struct mt_error *err)
-{
-    struct mt_table *t = mt_table_new();
-    if (!t) {
-        return mt_fail_nomem(err);
-    }
-    struct mt_buf label = {0};
-    mt_table_column(t, "of which", MT_LEFT);
-    mt_stats_part_columns(t);
-    mt_stats_parts(t, s, d, &label, NULL);
-    mt_table_rule(t);
-    mt_buf_text(&label, "TOTAL");
-    mt_stats_part(t, &d->all, &label, NULL);
-    fputc('\n', r->out);
-    enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
-    mt_buf_release(&label);
-    mt_table_free(t);
-    return status;
-}
-
 /* ---- all ---- */
 
 static void print_left_out(const struct mt_report *r, const struct mt_totals *t)
@@ -167,7 +82,7 @@ static enum mt_status device(const struct mt_report *r, const struct mt_snapshot
             mt_color_end(r));
     MT_TRY(overview(r, d, err));
     if (d->all.segments) {
-        MT_TRY(parts(r, s, d, err));
+        MT_TRY(mt_stats_parts(r, s, d, err));
     }
     MT_TRY(mt_stats_trace(r, s, d, err));
     MT_TRY(mt_stats_sizes(r, d, err));
@@ -189,27 +104,4 @@ enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_s
     }
     print_left_out(r, t);
     return MT_OK;
-}
-
-enum mt_status mt_report_stats_csv(const struct mt_report *r, const struct mt_snapshot *s,
-                                   const struct mt_totals *t, struct mt_error *err)
-{
-    struct mt_table *table = mt_table_new();
-    if (!table) {
-        return mt_fail_nomem(err);
-    }
-    struct mt_buf label = {0};
-    mt_table_column(table, "device", MT_RIGHT);
-    mt_table_column(table, "part", MT_LEFT);
-    mt_stats_part_columns(table);
-    for (size_t i = 0; i < t->devices.n; i++) {
-        const struct mt_device_totals *d = &t->devices.v[i];
-        mt_buf_text(&label, "all");
-        mt_stats_part(table, &d->all, &label, &d->device);
-        mt_stats_parts(table, s, d, &label, &d->device);
-    }
-    enum mt_status status = label.failed ? mt_fail_nomem(err) : mt_table_print(table, r, 0, err);
-    mt_buf_release(&label);
-    mt_table_free(table);
-    return status;
 }

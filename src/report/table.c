@@ -171,8 +171,7 @@ static void measure(struct mt_table *t, const struct mt_report *r)
     }
 }
 
-/* Prints text in `width` columns at most; what is cut off becomes "…". */
-static void print_cut(FILE *out, const char *text, int width)
+void mt_text_print_cut(FILE *out, const char *text, int width)
 {
     if (mt_text_width(text) <= width) {
         fputs(text, out);
@@ -213,7 +212,7 @@ static void print_cell(const struct mt_report *r, const struct column *column, c
         fputs(mt_color_begin(r, color), r->out);
     }
     if (last && column->align == MT_LEFT && r->width && left > 8) {
-        print_cut(r->out, text, left);
+        mt_text_print_cut(r->out, text, left);
     } else {
         fputs(text, r->out);
     }

@@ -115,11 +115,11 @@ static bool is_free_at_once(const struct mt_listing *x, const struct mt_step *at
            p->events[at->index + 1].addr == at->event->addr;
 }
 
-/* Prints what passes; returns how many events passed but were not printed for the limit. */
-static size_t walk(struct mt_listing *x, struct mt_step *at)
+/* Prints what passes, and counts what does not. */
+static void walk(struct mt_listing *x, struct mt_step *at)
 {
     const struct mt_replay *p = x->l->replay;
-    size_t lines = 0, more = 0;
+    size_t lines = 0;
     mt_replay_begin(p, at);
     while (!x->failed && mt_replay_next(p, at)) {
         name_before(x, at->event);
@@ -135,10 +135,10 @@ static size_t walk(struct mt_listing *x, struct mt_step *at)
             print(x, &first, &named);
             lines++;
         }
-        more += show && !room;
+        x->more += show && !room;
+        x->left_out += !show;
         name_after(x, at->event);
     }
-    return more;
 }
 
 static void text_head(const struct mt_listing *x)
@@ -159,14 +159,18 @@ static void text_head(const struct mt_listing *x)
             "event", "time", "what happened", "alive", "stack", mt_color_end(x->r));
 }
 
-static void text_foot(const struct mt_listing *x, const struct mt_step *at, size_t more)
+static void text_foot(const struct mt_listing *x, const struct mt_step *at)
 {
-    if (more) {
-        fprintf(x->r->out, "[%s more events]\n", mt_count_text(more).s);
+    if (x->more) {
+        fprintf(x->r->out, "[%s more lines]\n", mt_count_text(x->more).s);
     }
     fprintf(x->r->out, "TOTAL at the end: %s alive in %s allocation%s, %s reserved\n",
             mt_report_size(x->r, at->live_bytes).s, mt_count_text(at->live_count).s,
             at->live_count == 1 ? "" : "s", mt_report_size(x->r, at->reserved_bytes).s);
+    if (x->left_out) {
+        fprintf(x->r->out, "Left out by the filter: %s event%s.\n", mt_count_text(x->left_out).s,
+                x->left_out == 1 ? "" : "s");
+    }
 }
 
 enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_listing *l,
@@ -186,9 +190,9 @@ enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_
         if (text) {
             text_head(&x);
         }
-        size_t more = walk(&x, &at);
+        walk(&x, &at);
         if (text && !x.failed) {
-            text_foot(&x, &at, more);
+            text_foot(&x, &at);
         }
     }
     mt_alloc_names_release(&x.allocs);

@@ -16,6 +16,8 @@ struct mt_listing {
     struct mt_arena arena;
     struct mt_str *labels; /* by stack id; .p NULL: not made yet */
     struct mt_buf scratch;
+    size_t more;      /* lines beyond the limit */
+    size_t left_out;  /* events that the filter removed */
     int64_t first_us; /* MT_NO_TIME: no times */
     bool fuses;       /* a free_requested and its free_completed are one line */
     bool failed;      /* memory ran out */

@@ -125,6 +125,11 @@ static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at
     }
 }
 
+enum {
+    STATEMENT = 46,   /* columns of the statement */
+    BEFORE_LABEL = 83 /* columns of all that stands before the label */
+};
+
 void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
                            const struct mt_named *named)
 {
@@ -136,12 +141,15 @@ void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
         time = mt_duration_text(e->time_us - x->first_us);
     }
     say(&b, x, at, named);
-    int pad = 46 - mt_text_width(mt_buf_view(&b).p);
+    int pad = STATEMENT - mt_text_width(mt_buf_view(&b).p);
+    int room = x->r->width ? x->r->width - BEFORE_LABEL : 0; /* on a terminal, for the label */
     bool bad = e->action == MT_ACTION_OOM;
-    fprintf(x->r->out, "%8zu %10s  %s%s%s%*s %12s%s%s\n", at->index, time.s,
+    fprintf(x->r->out, "%8zu %10s  %s%s%s%*s %12s%s", at->index, time.s,
             bad ? mt_color_begin(x->r, MT_COLOR_BAD) : "", mt_buf_view(&b).p,
             bad ? mt_color_end(x->r) : "", pad > 0 ? pad : 0, "",
-            mt_report_size(x->r, named->now->live_bytes).s, *label ? "  " : "", label);
+            mt_report_size(x->r, named->now->live_bytes).s, *label ? "  " : "");
+    mt_text_print_cut(x->r->out, label, room > 12 ? room : INT32_MAX);
+    fputc('\n', x->r->out);
     x->failed |= b.failed;
     mt_buf_release(&b);
 }
