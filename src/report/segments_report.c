@@ -18,14 +18,16 @@ static const char *kind_word(const struct mt_segment *segment)
     return segment->kind == MT_POOL_SMALL ? "small" : "large";
 }
 
-/* "large", "large, expandable, pool 2,0 (CUDA graph)". */
-static void add_kind(struct mt_buf *b, const struct mt_segment *segment)
+/* "large", "large, expandable, pool 2,0 (CUDA graph)"; `brief`: "large, exp, 2,0". */
+static void add_kind(struct mt_buf *b, const struct mt_segment *segment, bool brief)
 {
     mt_buf_text(b, kind_word(segment));
     if (segment->expandable) {
-        mt_buf_text(b, ", expandable");
+        mt_buf_text(b, brief ? ", exp" : ", expandable");
     }
-    if (segment->pool.a || segment->pool.b) {
+    if (brief && (segment->pool.a || segment->pool.b)) {
+        mt_buf_printf(b, ", %" PRId64 ",%" PRId64, segment->pool.a, segment->pool.b);
+    } else if (segment->pool.a || segment->pool.b) {
         mt_buf_text(b, ", ");
         mt_pool_label(b, segment->pool);
     }
@@ -95,7 +97,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, struct shap
     figures(t, r, shape, row);
     mt_table_cell(t, "%u", (unsigned)segment->stream);
     mt_buf_reset(b);
-    add_kind(b, segment);
+    add_kind(b, segment, !shape.shares);
     mt_table_buf(t, b);
     mt_buf_reset(b);
     if (row->top_bytes) {
@@ -227,7 +229,7 @@ static enum mt_status tree(const struct mt_report *r, const struct mt_snapshot *
                       mt_report_size(r, row->free).s, row->device);
         mt_stream_label(&b, s, segment->stream);
         mt_buf_text(&b, ", ");
-        add_kind(&b, segment);
+        add_kind(&b, segment, false);
         bool failed = b.failed;
         fprintf(r->out, "%s\n", mt_buf_view(&b).p);
         mt_buf_release(&b);

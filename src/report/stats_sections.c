@@ -96,7 +96,7 @@ enum mt_status mt_stats_trace(const struct mt_report *r, const struct mt_snapsho
                     t->complete ? "" : "in the trace");
     mt_figure_count(&f, "  from the cache", t->hits, allocs, "", "hits");
     mt_figure_count(&f, "  from the driver", t->misses, allocs, "",
-                    "misses: each costs a call that stops the device");
+                    "misses: a call to the driver each");
     trace_counters(&f, t);
     return mt_figures_end(&f, err);
 }

@@ -31,18 +31,17 @@ static void overview_used(struct mt_figures *f, const struct mt_counters *c)
                        "active_bytes - allocated_bytes",
                        "freed, but another stream may still use it");
     }
-    mt_figure_size(f, "  requested", c->requested, c->reserved, "requested_bytes.all.current",
-                   "what the program asked for%s; the rest is rounding",
-                   pending ? ", pending included" : "");
+    mt_figure_size(f, "  requested", c->requested, c->reserved, "requested_bytes.all.current", "%s",
+                   pending ? "what was asked for, pending included"
+                           : "what was asked for; the rest is rounding");
 }
 
 static void overview_free(struct mt_figures *f, const struct mt_counters *c)
 {
-    mt_figure_size(f, "free", c->inactive, c->reserved, "", "cached by PyTorch; largest piece %s",
+    mt_figure_size(f, "free", c->inactive, c->reserved, "", "cached; largest piece %s",
                    mt_report_size(f->r, c->largest_free).s);
     mt_figure_size(f, "  non-releasable", c->inactive_split, c->reserved,
-                   "inactive_split_bytes.all.current",
-                   "of the free: beside live blocks, so it cannot go back to the driver");
+                   "inactive_split_bytes.all.current", "free beside live blocks in a segment");
 }
 
 static enum mt_status overview(const struct mt_report *r, const struct mt_device_totals *d,
@@ -57,8 +56,7 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
                    c->segments == 1 ? "" : "s");
     overview_used(&f, c);
     overview_free(&f, c);
-    mt_figure_text(&f, "fragmentation", mt_percent_text(fragmentation), "",
-                   "reserved but not allocated: %s",
+    mt_figure_text(&f, "fragmentation", mt_percent_text(fragmentation), "", "is not allocated: %s",
                    c->reserved ? fragmentation_word(fragmentation) : "nothing is reserved");
     return mt_figures_end(&f, err);
 }
