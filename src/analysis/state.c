@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
 #include <memtool/vec.h>
@@ -479,16 +480,17 @@ void mt_state_add_segment(const struct mt_state *st, size_t segment, struct mt_s
 {
     const struct mt_segment *g = &st->segments[segment];
     sum->segments++;
-    sum->reserved += g->total_size;
+    sum->reserved = mt_add_sat(sum->reserved, g->total_size);
     for (size_t i = 0; i < g->n_blocks; i++) {
         const struct mt_block *b = &st->blocks[g->first_block + i];
         if (b->state == MT_BLOCK_INACTIVE) {
-            sum->free += b->size;
+            sum->free = mt_add_sat(sum->free, b->size);
             sum->largest_hole = b->size > sum->largest_hole ? b->size : sum->largest_hole;
             continue;
         }
+        uint64_t *kind = b->state == MT_BLOCK_PENDING ? &sum->pending : &sum->allocated;
         sum->blocks++;
-        sum->requested += b->requested;
-        *(b->state == MT_BLOCK_PENDING ? &sum->pending : &sum->allocated) += b->size;
+        sum->requested = mt_add_sat(sum->requested, b->requested);
+        *kind = mt_add_sat(*kind, b->size);
     }
 }

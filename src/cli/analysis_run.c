@@ -119,7 +119,7 @@ static void print_name(const struct mt_report *r)
 static enum mt_status report_file(const struct file_run *x, const struct mt_report *r,
                                   const struct mt_snapshot *s, struct mt_error *err)
 {
-    if (!r->json && !r->separator) {
+    if (!r->json && !r->separator && !x->verb->picture) {
         if (x->several) {
             print_name(r);
         }

@@ -25,6 +25,7 @@ struct mt_analysis_verb {
                              bool one_line, struct mt_error *err);
     /* Forgets it, before the next file; also after failures. */
     void (*reset)(void *ctx);
+    bool picture; /* the output is no text: nothing may stand in front of it */
 };
 
 /* For each file: reads it, looks at its devices (those that the filter wants), reports. Several

@@ -227,7 +227,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
                                   .rules = rules,
                                   .user_frame = user_frame},
                       .picture = picture};
-    const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
+    const struct mt_analysis_verb verb = {
+        .device = visit_device, .report = report, .reset = reset, .picture = picture != NULL};
     exit_code = mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
     mt_rules_free(rules);
     return exit_code;

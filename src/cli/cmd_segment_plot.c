@@ -154,7 +154,8 @@ static enum mt_status add_devices(struct plot *p, struct mt_error *err)
     }
     mt_devices_release(&devices);
     if (status == MT_OK && p->subjects.n == 0) {
-        status = add_device(p, p->set->device < 0 ? 0 : (int32_t)p->set->device, err);
+        status = p->set->device < 0 ? add_device(p, 0, err)
+                                    : mt_plot_no_device((int32_t)p->set->device, err);
     }
     for (size_t i = 0; status == MT_OK && i < p->subjects.n; i++) {
         const struct subject *u = &p->subjects.v[i];

@@ -118,6 +118,7 @@ struct plot {
     MT_VEC(struct mt_trace_panel) panels;
     /* The part of the trace to show, taken out of the filter: memory from before it still counts.
      */
+    int32_t device; /* -1: all; out of the filter too */
     uint64_t event_min, event_max;
     bool has_time, time_is_absolute;
     int64_t time_min_us, time_max_us;
@@ -127,6 +128,8 @@ struct plot {
 static void take_window(struct plot *p)
 {
     struct mt_filter *f = &p->set->filter;
+    p->device = f->device;
+    f->device = -1;
     p->event_min = f->event_min;
     p->event_max = f->event_max;
     p->has_time = f->has_time;
@@ -220,7 +223,7 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
     size_t drawn = 0, had = p->subjects.n;
     for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
         int32_t device = devices.ids.v[i];
-        bool wanted = p->set->filter.device < 0 || p->set->filter.device == device;
+        bool wanted = p->device < 0 || p->device == device;
         if (wanted && drawn++ < MT_PLOT_MOST_DEVICES) {
             status = add_device(p, file, device, term, err);
         }
@@ -230,8 +233,8 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
                     p->files[file], MT_PLOT_MOST_DEVICES, drawn);
     }
     if (status == MT_OK && p->subjects.n == had) { /* an empty picture is an answer too */
-        int32_t device = p->set->filter.device < 0 ? 0 : p->set->filter.device;
-        status = add_device(p, file, device, term, err);
+        status =
+            p->device < 0 ? add_device(p, file, 0, term, err) : mt_plot_no_device(p->device, err);
     }
     mt_devices_release(&devices);
     return status;
@@ -414,4 +417,10 @@ int mt_plot_segment_timeline(struct mt_cli *cli, const struct mt_common *common,
     mt_filter_init(&set.filter);
     set.filter.device = device;
     return run(cli, &set, files, 1);
+}
+
+enum mt_status mt_plot_no_device(int32_t device, struct mt_error *err)
+{
+    return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                   "device %d has neither segments nor events in this file", (int)device);
 }

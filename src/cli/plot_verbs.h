@@ -11,4 +11,7 @@ enum { MT_PLOT_MOST_DEVICES = 16 };
 int mt_plot_segment_timeline(struct mt_cli *cli, const struct mt_common *common,
                              const struct mt_picture *picture, int32_t device, char **files);
 
+/* A device that the file does not have. */
+enum mt_status mt_plot_no_device(int32_t device, struct mt_error *err);
+
 #endif

@@ -8,9 +8,12 @@
 
 #include <stdlib.h>
 
+#include <memtool/checked.h>
+
 #define FEW_SEGMENTS 8u /* with FEW_BLOCKS blocks: nothing to be gained by breaking lines */
 #define FEW_BLOCKS 60u
-#define SMALL_GROUP 4 /* groups below a quarter of a line are enlarged */
+#define MOST_LINES 1000u /* of one segment, whatever its size claims to be */
+#define SMALL_GROUP 4    /* groups below a quarter of a line are enlarged */
 
 struct sort_key {
     const struct mt_state *st;
@@ -94,6 +97,11 @@ static bool put_piece(struct packing *p, struct mt_row_piece piece)
     return !p->keep || mt_vec_push(&p->r->pieces, piece);
 }
 
+static uint64_t to_bytes(double bytes)
+{
+    return bytes < 1 ? 0 : bytes < 1.8e19 ? (uint64_t)bytes : UINT64_MAX;
+}
+
 /* Puts one segment at *x of line g->lines - 1 or on the next one; longer ones over several. */
 static bool pack_segment(struct packing *p, struct mt_row_group *g, uint32_t segment, double *x,
                          uint64_t gap)
@@ -103,17 +111,18 @@ static bool pack_segment(struct packing *p, struct mt_row_group *g, uint32_t seg
     double gap_w = gap      ? p->style->gap
                    : *x > 0 ? (w < p->style->narrow ? 1 : p->style->spacing)
                             : 0;
-    uint64_t done = 0, line_bytes = (uint64_t)(per_px * p->style->width);
+    uint64_t done = 0, line_bytes = to_bytes(per_px * p->style->width);
     if (*x > 0 && *x + gap_w + w > p->style->width) {
         g->lines++;
         *x = 0;
         gap_w = gap ? p->style->gap : 0;
     }
-    line_bytes = line_bytes ? line_bytes : 1;
+    line_bytes =
+        line_bytes > s->total_size / MOST_LINES ? line_bytes : s->total_size / MOST_LINES + 1;
     *x += gap_w;
     while (done < s->total_size) {
-        uint64_t left = s->total_size - done, fit = (uint64_t)(per_px * (p->style->width - *x));
-        uint64_t room = fit > 0 && fit < line_bytes ? fit : line_bytes;
+        uint64_t left = s->total_size - done, fit = to_bytes(per_px * (p->style->width - *x));
+        uint64_t room = done == 0 && fit > 0 && fit < line_bytes ? fit : line_bytes;
         uint64_t bytes = left < room ? left : room;
         struct mt_row_piece piece = {.segment = segment,
                                      .line = g->lines - 1,
@@ -206,7 +215,7 @@ bool mt_rows_lay_out(struct mt_rows *r, const struct mt_state *st,
     struct packing p = {.r = r, .st = st, .style = style};
     uint64_t total = 0;
     for (size_t i = 0; i < r->groups.n; i++) {
-        total += r->groups.v[i].sum.reserved;
+        total = mt_add_sat(total, r->groups.v[i].sum.reserved);
     }
     size_t most = style->lines > r->groups.n ? style->lines : r->groups.n;
     double line_bytes = total ? (double)total / (double)most : 1;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memtool/checked.h>
+
 #include "chart.h"
 #include "holders.h"
 #include "rows.h"
@@ -20,6 +22,7 @@
 #define WIDE 900.0 /* from here on the legend stands on the right */
 #define LABEL_LINE 15.0
 #define GROUP_SPACE 16.0
+#define MOST_GROUPS 60u /* that are drawn */
 
 struct picture {
     struct mt_scene *scene;
@@ -457,13 +460,31 @@ static void sum_up(struct picture *p)
     }
 }
 
+/* What stands below the last group that has a place. */
+static void draw_left_out(struct picture *p)
+{
+    struct mt_buf b = {0};
+    uint64_t reserved = 0;
+    for (size_t i = MOST_GROUPS; i < p->rows.groups.n; i++) {
+        reserved = mt_add_sat(reserved, p->rows.groups.v[i].sum.reserved);
+    }
+    mt_buf_printf(&b, "%zu more pools and streams, %s reserved, have no room here",
+                  p->rows.groups.n - MOST_GROUPS, mt_size_text(reserved, p->scene->style.size).s);
+    mt_scene_text_buf(p->scene, p->x, p->y + 12, 12, p->scene->theme->muted, p->w, false, &b);
+    p->y += 28;
+    mt_buf_release(&b);
+}
+
 static void draw_state(struct picture *p, double width, double *bottom)
 {
     struct mt_box legend = {width - MARGIN - LEGEND_W, p->y, LEGEND_W, 0};
     bool right = width >= WIDE;
     choose_detail(p);
-    for (size_t i = 0; i < p->rows.groups.n; i++) {
+    for (size_t i = 0; i < p->rows.groups.n && i < MOST_GROUPS; i++) {
         draw_group(p, &p->rows.groups.v[i]);
+    }
+    if (p->rows.groups.n > MOST_GROUPS) {
+        draw_left_out(p);
     }
     if (!right) {
         legend = (struct mt_box){MARGIN, p->y + 8, width - 2 * MARGIN, 0};

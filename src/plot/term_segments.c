@@ -13,6 +13,7 @@
 #include "term_draw.h"
 
 #define LEFT 2
+#define MOST_GROUPS 60u /* that are drawn */
 
 struct term {
     const struct mt_segment_panel *panel;
@@ -205,6 +206,10 @@ static bool draw(struct term *t, struct mt_buf *out)
         return false;
     }
     for (size_t i = 0; i < t->rows.groups.n; i++) {
+        if (i == MOST_GROUPS) {
+            mt_buf_printf(out, "%zu more pools and streams\n\n", t->rows.groups.n - i);
+            break;
+        }
         put_group_title(t, &t->rows.groups.v[i], out);
         if (!draw_group(t, &t->rows.groups.v[i], out)) {
             return false;
