@@ -244,7 +244,9 @@ deb: $(BUILD)/memtool ## build/memtool_VERSION_ARCH.deb
 
 .PHONY: static
 static: ## build/static/memtool, a binary that needs no library
-	+$(Q)$(MAKE) --no-print-directory VARIANT=static build/static/memtool
+	$(Q)scripts/packaging/static-cjson build/static/deps '$(CC)'
+	+$(Q)$(MAKE) --no-print-directory VARIANT=static LDFLAGS='-s -Lbuild/static/deps $(LDFLAGS)' \
+	  build/static/memtool
 
 .PHONY: demo
 demo: $(BUILD)/memtool ## build, and show what memtool says about a real job that died
