@@ -150,8 +150,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     static const mt_torch_release releases[] = {113, 203, 204, 206, 211, 212, 213, 211};
     struct mt_error err;
-    struct player p = {.sim = mt_device_sim_new(&(struct mt_device_sim_options){
-                           .total = (uint64_t)1 << 33, .capacity = (1 + data[1]) * 4 * MT_MIB})};
+    struct player p = {
+        .sim = mt_device_sim_new(&(struct mt_device_sim_options){
+            .total = (uint64_t)1 << 33, .capacity = (1 + (uint64_t)data[1]) * 4 * MT_MIB})};
     demand(p.sim != NULL);
     p.fault = (struct mt_device_fault){.inner = mt_device_sim_device(p.sim),
                                        .call = MT_DEVICE_CALL_COUNT,
