@@ -63,11 +63,14 @@ struct mt_log {
     struct mt_log_line now;
     struct mt_buf joined; /* tail and line */
     struct mt_buf tail;   /* squeezed end of the line before */
-    uint64_t tail_line;   /* its number; 0: none */
-    bool told;            /* a message was found in `now` */
-    bool tail_seen;       /* it was looked at itself */
-    bool tail_told;       /* a message was found in it */
-    bool follow;          /* look at the next line too: a wrap may have cut a word in two */
+    uint64_t tail_origin; /* who wrote it */
+    int64_t tail_rank;
+    uint64_t tail_line; /* its number; 0: none */
+    bool told;          /* a message was found in `now` */
+    bool tail_labelled;
+    bool tail_seen; /* it was looked at itself */
+    bool tail_told; /* a message was found in it */
+    bool follow;    /* look at the next line too: a wrap may have cut a word in two */
     struct mt_log_message messages[MT_LOG_MESSAGES];
     size_t n_open;
     struct mt_incidents incidents;

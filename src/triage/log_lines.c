@@ -176,6 +176,7 @@ static void clean(struct mt_buf *out, struct mt_str raw)
 struct prefix {
     uint64_t origin;
     int64_t rank;
+    bool labelled;
     bool after_time; /* then a lone "E" or a thread number is part of the prefix */
 };
 
@@ -399,6 +400,17 @@ static size_t host_token(struct mt_str s, struct prefix *p)
     return i;
 }
 
+/* Between dashes behind a time: "- __main__ - ERROR -". */
+static size_t logger_token(struct mt_str s, const struct prefix *p)
+{
+    size_t i = 0;
+    while (i < s.n && i < 60 && is_host_char(s.p[i])) {
+        i++;
+    }
+    bool dashed = i > 0 && mt_str_starts((struct mt_str){s.p + i, s.n - i}, MT_STR(" - "));
+    return p->after_time && dashed ? i + 2 : 0;
+}
+
 static size_t prefix_token(struct mt_str s, struct prefix *p)
 {
     if (strchr("># \t|*", s.p[0])) {
@@ -412,13 +424,30 @@ static size_t prefix_token(struct mt_str s, struct prefix *p)
     n = n ? n : time_token(s, p);
     n = n ? n : level_token(s, p);
     n = n ? n : source_token(s);
+    n = n ? n : logger_token(s, p);
     return n ? n : host_token(s, p);
 }
 
-/* Bytes of the prefix. */
-static size_t split_prefix(struct mt_str s, struct prefix *p)
+/* Only at the very beginning: "12: " of srun --label. */
+static size_t label_token(struct mt_str s, struct prefix *p)
 {
-    size_t at = 0;
+    size_t i = 0;
+    while (i < s.n && i < 5 && is_digit(s.p[i])) {
+        i++;
+    }
+    if (i == 0 || i + 1 >= s.n || s.p[i] != ':' || s.p[i + 1] != ' ') {
+        return 0;
+    }
+    add_origin(p, (struct mt_str){s.p, i});
+    p->rank = number_in((struct mt_str){s.p, i});
+    return i + 1;
+}
+
+/* Bytes of the prefix. */
+static size_t split_prefix(struct mt_str s, struct prefix *p, bool labels)
+{
+    size_t at = labels && s.n > 0 ? label_token(s, p) : 0;
+    p->labelled = at > 0;
     for (int tokens = 0; tokens < 40 && at < s.n; tokens++) {
         size_t n = prefix_token((struct mt_str){s.p + at, s.n - at}, p);
         if (n == 0) {
@@ -457,7 +486,8 @@ void mt_log_line_set(struct mt_log_line *line, struct mt_str raw)
     mt_buf_reset(&line->tight);
     clean(&line->text, raw);
     struct mt_str all = mt_buf_view(&line->text);
-    size_t skip = split_prefix(all, &prefix);
+    size_t skip = split_prefix(all, &prefix, line->may_be_labelled);
+    line->labelled = prefix.labelled;
     line->clean = (struct mt_str){all.p + skip, all.n - skip};
     line->origin = prefix.origin;
     line->rank = prefix.rank;

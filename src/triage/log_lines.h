@@ -7,10 +7,12 @@
 #include <memtool/str.h>
 
 struct mt_log_line {
-    uint64_t number;     /* from 1 */
-    uint64_t origin;     /* hash of what names the writer in the prefix; 0: nothing does */
-    int64_t rank;        /* -1: none in the prefix */
-    struct mt_str clean; /* without colours, tags and prefix; in `text` */
+    uint64_t number;      /* from 1 */
+    uint64_t origin;      /* hash of what names the writer in the prefix; 0: nothing does */
+    int64_t rank;         /* -1: none in the prefix */
+    bool may_be_labelled; /* set by the caller: "12: " at the beginning may be srun's label */
+    bool labelled;        /* it was */
+    struct mt_str clean;  /* without colours, tags and prefix; in `text` */
     struct mt_str
         squeezed; /* lower case, no blanks, no bytes beyond ASCII, no Markdown marks; in `tight` */
     struct mt_buf text, tight; /* reused from line to line */

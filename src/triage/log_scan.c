@@ -51,7 +51,8 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("gpus are av"),     MT_STR_INIT("kv cache"),
     MT_STR_INIT("exit status"),     MT_STR_INIT("not_initialized"),
     MT_STR_INIT("not initialized"), MT_STR_INIT("paging file"),
-    MT_STR_INIT("dst tensor"),      MT_STR_INIT("cudasuccess"),
+    MT_STR_INIT("dst tensor"),      MT_STR_INIT("runtime error"),
+    MT_STR_INIT("hip fail"),        MT_STR_INIT("cudasuccess"),
 };
 
 static const struct mt_str MARKS[MT_MARK_COUNT] = {
@@ -119,7 +120,15 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
 {
     struct mt_log_line *line = &log->now;
     line->number = log->line;
+    /* the wrapped rest of a line may begin with digits as well: labels stand on every line or none
+     */
+    bool adjacent = log->tail_line > 0 && log->tail_line + 1 == line->number;
+    line->may_be_labelled = !adjacent || log->tail_labelled;
     mt_log_line_set(line, raw);
+    if (line->origin == 0 && adjacent) {
+        line->origin = log->tail_origin; /* the wrapped rest of a line has no prefix of its own */
+        line->rank = log->tail_rank;
+    }
     log->no_memory |= line->text.failed || line->tight.failed;
     unsigned marks = mt_log_message_line(log, before);
     if (log->tables.in_summary) {
@@ -144,6 +153,9 @@ static void keep_tail(struct mt_log *log)
     mt_buf_reset(&log->tail);
     mt_buf_add(&log->tail, s.p + skip, s.n - skip);
     log->tail_line = log->now.number;
+    log->tail_origin = log->now.origin;
+    log->tail_rank = log->now.rank;
+    log->tail_labelled = log->now.labelled;
     log->tail_told = log->told;
     log->tail_seen = true;
 }
@@ -164,6 +176,7 @@ static void take_tail(struct mt_log *log, size_t at)
     while (begin > log->start && log->buffer[begin - 1] != '\n' && end - begin < 4096) {
         begin--;
     }
+    log->now.may_be_labelled = true;
     mt_log_line_set(&log->now, (struct mt_str){(const char *)log->buffer + begin, end - begin});
     log->now.number = log->line - 1;
     log->told = false;
@@ -205,6 +218,26 @@ static bool skip_to_interest(struct mt_log *log, size_t limit)
     return true;
 }
 
+/* Bytes of a line that are looked at together: no more than the longest allows, and up to and with
+ * a
+ * "\\n" that a JSON writer spelled out, for behind it a new line of the program's begins. */
+static size_t piece_length(const unsigned char *p, size_t n)
+{
+    n = n > MT_LOG_LINE_MAX ? MT_LOG_LINE_MAX : n;
+    for (size_t at = 0; at + 1 < n; at++) {
+        const unsigned char *slash = memchr(p + at, '\\', n - at - 1);
+        if (!slash) {
+            break;
+        }
+        at = (size_t)(slash - p);
+        if (p[at + 1] == 'n') {
+            return at + 2;
+        }
+        at += p[at + 1] == '\\';
+    }
+    return n;
+}
+
 /* Looks at what lies before `limit`, which is behind a newline or the end. */
 static void scan(struct mt_log *log, size_t limit)
 {
@@ -216,12 +249,12 @@ static void scan(struct mt_log *log, size_t limit)
         log->follow = found;
         const unsigned char *p = log->buffer + log->at;
         const unsigned char *newline = memchr(p, '\n', limit - log->at);
-        size_t n = newline ? (size_t)(newline - p) : limit - log->at;
-        bool whole = n <= MT_LOG_LINE_MAX;
+        size_t line = newline ? (size_t)(newline - p) : limit - log->at;
+        size_t n = piece_length(p, line);
+        bool whole = n == line;
         take_tail(log, log->at);
         size_t history = log->at - log->start;
         history = history > MT_LOG_HISTORY ? MT_LOG_HISTORY : history;
-        n = whole ? n : MT_LOG_LINE_MAX;
         /* Its own prefix tells the program as well: "(VllmWorkerProcess pid=2421)". */
         size_t prefix = n < 160 ? n : 160;
         look_at_line(log, (struct mt_str){(const char *)p, n},

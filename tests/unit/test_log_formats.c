@@ -119,6 +119,22 @@ static void each_line(struct mt_buf *out, const char *text, const char *before, 
     }
 }
 
+/* A terminal of `width` columns breaks lines anywhere, also in words. */
+static void wrap_at(struct mt_buf *out, const char *text, size_t width)
+{
+    size_t column = 0;
+    for (; *text; text++) {
+        if (*text == '\n' || column == width) {
+            mt_buf_char(out, '\n');
+            column = 0;
+        }
+        if (*text != '\n') {
+            mt_buf_char(out, *text);
+            column++;
+        }
+    }
+}
+
 static void with_rank(struct mt_buf *out, const char *text)
 {
     each_line(out, text, "2025-03-04 05:06:07,891 [rank3]: ", "\n");
@@ -127,6 +143,25 @@ static void with_rank(struct mt_buf *out, const char *text)
 static void with_worker(struct mt_buf *out, const char *text)
 {
     each_line(out, text, "(EngineCore_0 pid=2421) ERROR 10-14 12:32:47 [core.py:233] ", "\r\n");
+}
+
+static void with_label(struct mt_buf *out, const char *text)
+{
+    each_line(out, text, "12: ", "\n");
+}
+
+static void with_logger(struct mt_buf *out, const char *text)
+{
+    each_line(out, text, "2025-02-03 04:05:06,789 - __main__ - ERROR - ", "\n");
+}
+
+/* The terminal wrapped what had a prefix: only the first piece has one. */
+static void prefixed_then_wrapped(struct mt_buf *out, const char *text)
+{
+    struct mt_buf first = {0};
+    with_rank(&first, text);
+    wrap_at(out, first.p, 90);
+    mt_buf_release(&first);
 }
 
 static void quoted(struct mt_buf *out, const char *text)
@@ -163,22 +198,6 @@ static void noisy(struct mt_buf *out, const char *text)
     mt_buf_text(out, "\nclosing files\n");
     for (int i = 0; i < 200; i++) {
         mt_buf_printf(out, "background thread %d: nothing to report, queue is empty\n", i);
-    }
-}
-
-/* A terminal of `width` columns breaks lines anywhere, also in words. */
-static void wrap_at(struct mt_buf *out, const char *text, size_t width)
-{
-    size_t column = 0;
-    for (; *text; text++) {
-        if (*text == '\n' || column == width) {
-            mt_buf_char(out, '\n');
-            column = 0;
-        }
-        if (*text != '\n') {
-            mt_buf_char(out, *text);
-            column++;
-        }
     }
 }
 
@@ -232,6 +251,9 @@ START_TEST(behind_prefixes)
     triage_all("with_rank", with_rank, SIZE_MAX / 2);
     triage_all("with_worker", with_worker, SIZE_MAX / 2);
     triage_all("compose", compose, SIZE_MAX / 2);
+    triage_all("with_label", with_label, SIZE_MAX / 2);
+    triage_all("with_logger", with_logger, SIZE_MAX / 2);
+    triage_all("prefixed_then_wrapped", prefixed_then_wrapped, SIZE_MAX / 2);
 }
 END_TEST
 

@@ -8,6 +8,7 @@ static struct mt_log_line line;
 
 static const struct mt_log_line *set(const char *raw)
 {
+    line.may_be_labelled = true;
     mt_log_line_set(&line, mt_str_from(raw));
     ck_assert(!line.text.failed && !line.tight.failed);
     return &line;
@@ -47,6 +48,8 @@ static const struct {
     {"79.10 GiB of which", "79.10gibofwhich", -1, false},
     {"[rank0]: 79.10 GiB of which", "79.10gibofwhich", 0, true}, /* a wrapped rest is no time */
     {"2025-01-01 10:00:00 4096 bytes", "4096bytes", -1, false},
+    {"12: step(batch)", "step(batch)", 12, true},
+    {"2025-02-03 04:05:06,789 - __main__ - ERROR - x", "x", -1, false},
     {"", "", -1, false},
     {"\033[", "", -1, false},
     {"[", "[", -1, false},
