@@ -120,7 +120,11 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
                                 .max_depth = (uint32_t)common->max_depth,
                                 .max_events = common->max_events,
                                 .hash_seed = cli->hash_seed};
-    if (mt_snapshot_read(file, &o, &x->snapshot, err) != MT_OK) {
+    enum mt_status status = mt_snapshot_read(file, &o, &x->snapshot, err);
+    if (status == MT_NOMEM) {
+        return status;
+    }
+    if (status != MT_OK) {
         return read_log(x, f, err);
     }
     struct mt_settings settings;
@@ -157,6 +161,10 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
         return 0;
     }
     FILE *f = fopen(files[0], "rb");
+    if (!f && errno == ENOMEM) {
+        mt_fail_nomem(&err);
+        return mt_cli_fail(cli, files[0], &err);
+    }
     if (!f && looks_like_a_file(mt_str_from(files[0]))) {
         mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
         return mt_cli_fail(cli, files[0], &err);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool simulate: would that setting have helped? */
+#include <string.h>
+
 #include <memtool/era.h>
 #include <memtool/report_simulate.h>
 #include <memtool/write.h>
@@ -266,21 +268,39 @@ static enum mt_status write_run(const struct work *w, FILE *to, struct mt_error 
     return mt_snapshot_write(&w->output.view.s, &o, to, err);
 }
 
-static int save(struct work *w, struct mt_error *err)
+/* Writes the run to a temporary file; it is put in place when the report is out too. */
+static int begin_output(struct work *w, struct mt_cli_output *o, struct mt_error *err)
 {
-    struct mt_cli_output o;
     const struct mt_common *common = &w->x->common;
-    if (!common->output || !w->has_output) {
-        return 0;
-    }
-    if (mt_cli_output_open(w->cli, common, common->output, &o, err) != MT_OK) {
+    if (mt_cli_output_open(w->cli, common, common->output, o, err) != MT_OK) {
         return mt_cli_fail(w->cli, NULL, err);
     }
-    if (write_run(w, o.stream, err) != MT_OK) {
-        mt_cli_output_abandon(&o);
+    if (write_run(w, o->stream, err) != MT_OK) {
+        mt_cli_output_abandon(o);
         return mt_cli_fail(w->cli, common->output, err);
     }
-    return mt_cli_output_commit(&o, err) == MT_OK ? 0 : mt_cli_fail(w->cli, NULL, err);
+    return 0;
+}
+
+static int report_and_save(struct work *w, const char *file)
+{
+    struct mt_error err;
+    struct mt_cli_output o = {0};
+    bool saves = w->x->common.output && w->has_output;
+    bool to_stdout = saves && strcmp(w->x->common.output, "-") == 0;
+    int exit_code = saves ? begin_output(w, &o, &err) : 0;
+    if (exit_code) {
+        return exit_code;
+    }
+    if (!to_stdout && report(w, file, &err) != MT_OK) {
+        exit_code = mt_cli_fail(w->cli, file, &err);
+    }
+    if (saves && exit_code) {
+        mt_cli_output_abandon(&o);
+    } else if (saves && mt_cli_output_commit(&o, &err) != MT_OK) {
+        exit_code = mt_cli_fail(w->cli, NULL, &err);
+    }
+    return exit_code;
 }
 
 static int simulate_file(struct work *w, const char *file)
@@ -295,11 +315,7 @@ static int simulate_file(struct work *w, const char *file)
                     "torch.cuda.memory._record_memory_history()",
                     file);
     }
-    int exit_code = save(w, &err);
-    if (exit_code == 0 && report(w, file, &err) != MT_OK) {
-        exit_code = mt_cli_fail(w->cli, file, &err);
-    }
-    return exit_code;
+    return report_and_save(w, file);
 }
 
 /* ---- the call ---- */

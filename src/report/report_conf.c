@@ -49,6 +49,7 @@ static void put_keys(struct mt_put *p, cJSON *root, const struct mt_conf_result 
         }
         struct mt_conf_explanation e = mt_conf_explain(key);
         cJSON *o = mt_put_object(p, list, NULL);
+        p->failed |= b.failed;
         mt_buf_reset(&b);
         mt_conf_value(c->conf, key, &b);
         mt_put_text(p, o, "key", mt_conf_key_name(key));
@@ -89,6 +90,25 @@ enum mt_status mt_report_conf_json(const struct mt_report *r, const struct mt_co
 
 enum { INDENT = 4, COLUMNS = 96 };
 
+/* A piece of text in the making, and whether memory ran out for any of them. */
+struct line {
+    struct mt_buf b;
+    bool failed;
+};
+
+static struct mt_buf *begin(struct line *l)
+{
+    l->failed |= l->b.failed;
+    mt_buf_reset(&l->b);
+    return &l->b;
+}
+
+static const char *safe(struct line *l, struct mt_str text)
+{
+    mt_text_safe(begin(l), text);
+    return mt_buf_view(&l->b).p;
+}
+
 /* Wrapped at blanks, every line behind `indent` blanks; the first behind `lead`. */
 static void print_wrapped(const struct mt_report *r, const char *lead, const char *text, int indent)
 {
@@ -112,13 +132,12 @@ static void print_wrapped(const struct mt_report *r, const char *lead, const cha
 }
 
 static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
-                      enum mt_conf_key key, struct mt_buf *b)
+                      enum mt_conf_key key, struct line *l)
 {
     struct mt_conf_explanation e = mt_conf_explain(key);
-    mt_buf_reset(b);
-    mt_conf_value(c->conf, key, b);
+    mt_conf_value(c->conf, key, begin(l));
     fprintf(r->out, "\n  %s%s%s: %s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_conf_key_name(key),
-            mt_color_end(r), mt_buf_view(b).p);
+            mt_color_end(r), mt_buf_view(&l->b).p);
     print_wrapped(r, "", e.does, INDENT);
     if (e.pays) {
         print_wrapped(r, "pays", e.pays, INDENT);
@@ -128,8 +147,7 @@ static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
     }
 }
 
-static void print_verdict(const struct mt_report *r, const struct mt_conf_result *c,
-                          struct mt_buf *b)
+static void print_verdict(const struct mt_report *r, const struct mt_conf_result *c, struct line *l)
 {
     int major = c->release / 100, minor = c->release % 100;
     if (c->conf->valid) {
@@ -138,10 +156,8 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
                 c->text.n ? "" : ": empty, so all settings are the defaults");
         return;
     }
-    mt_buf_reset(b);
-    mt_text_safe(b, mt_str_from(c->conf->error));
     fprintf(r->out, "%sPyTorch %d.%d refuses it%s: %s\n", mt_color_begin(r, MT_COLOR_BAD), major,
-            minor, mt_color_end(r), mt_buf_view(b).p);
+            minor, mt_color_end(r), safe(l, mt_str_from(c->conf->error)));
     fputs(c->conf->dies ? "  the process dies when it first uses CUDA, without a Python exception\n"
                         : "  the first use of CUDA raises it; importing torch does not\n",
           r->out);
@@ -150,23 +166,21 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
 enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_conf_result *c,
                                    struct mt_error *err)
 {
-    struct mt_buf b = {0};
-    mt_text_safe(&b, c->text);
+    struct line l = {.failed = false};
     if (c->variable || c->text.n) {
         fprintf(r->out, "%s%s%s\n", c->variable ? c->variable : "", c->variable ? "=" : "",
-                mt_buf_view(&b).p);
+                safe(&l, c->text));
     }
-    print_verdict(r, c, &b);
+    print_verdict(r, c, &l);
     for (size_t k = 0; k < MT_CONF_KEY_COUNT; k++) {
         if ((c->conf->keys >> k) & 1 && c->conf->valid) {
-            print_key(r, c, (enum mt_conf_key)k, &b);
+            print_key(r, c, (enum mt_conf_key)k, &l);
         }
     }
     for (size_t i = 0; i < c->warnings->n; i++) {
-        mt_buf_reset(&b);
-        mt_text_safe(&b, mt_str_from(c->warnings->v[i].text));
+        const char *text = safe(&l, mt_str_from(c->warnings->v[i].text));
         fprintf(r->out, "%s%s", i ? "" : "\n", mt_color_begin(r, MT_COLOR_WARN));
-        print_wrapped(r, "note:", mt_buf_view(&b).p, 2);
+        print_wrapped(r, "note:", text, 2);
         fputs(mt_color_end(r), r->out);
     }
     if (c->conf->valid && c->text.n) {
@@ -175,7 +189,7 @@ enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_co
               "snap.pickle\n",
               r->out);
     }
-    enum mt_status status = b.failed ? mt_fail_nomem(err) : MT_OK;
-    mt_buf_release(&b);
-    return status;
+    begin(&l);
+    mt_buf_release(&l.b);
+    return l.failed ? mt_fail_nomem(err) : MT_OK;
 }

@@ -91,6 +91,9 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
 {
     size_t n = mt_sim_events(v->sim);
     struct mt_str conf = mt_sim_conf(v->sim);
+    if (b->failed) {
+        return; /* told at the end */
+    }
     mt_buf_reset(b);
     mt_text_safe(b, conf);
     fprintf(r->out, "%sDevice %d%s: %s event%s, recorded with %s\n",
@@ -130,6 +133,9 @@ static void add_columns(struct mt_table *t, const struct mt_report *r)
 
 static void add_settings(struct mt_table *t, const struct mt_sim_run *run, struct mt_buf *b)
 {
+    if (b->failed) {
+        return; /* told at the end */
+    }
     mt_buf_reset(b);
     mt_text_safe(b, mt_str_from(run->conf));
     const char *conf = run->conf[0] ? mt_buf_view(b).p : "defaults";

@@ -207,6 +207,9 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
         f->device_events_matched = device.matched;
         f->device_events_made = device.made;
         status = mt_sim_compare_layout(sim, m.alloc, &f->final_layout_match, err);
+        if (status != MT_OK && output) {
+            mt_view_release(&output->view);
+        }
     }
     judge(run);
     mt_sim_machine_release(&m);
@@ -274,6 +277,7 @@ static enum mt_status replay_and_learn(struct mt_sim *sim, struct mt_sim_run *ru
 enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
                              struct mt_sim_output *output, struct mt_error *err)
 {
+    begin_run(run, sim->conf, true);
     if (sim->settings.garbage_collection_threshold > 0.0 && !sim->limit.given) {
         MT_TRY(learn_limit(sim, err));
     }
@@ -314,6 +318,9 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
                               struct mt_str conf, struct mt_sim_run *run,
                               struct mt_sim_output *output, struct mt_error *err)
 {
+    begin_run(run, conf, false);
+    run->limit = sim->run_limit;
+    run->capacity = sim->run_capacity;
     uint64_t capacity = sim->run_capacity.known ? sim->run_capacity.bytes : BOUNDLESS;
     struct mt_device_sim *device = mt_device_sim_new(&(struct mt_device_sim_options){
         .total = capacity, .held = sim->start.reserved, .above = address_above_all(sim)});
@@ -326,9 +333,6 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
                                  .has_allowed = sim->run_limit.known,
                                  .allowed = sim->run_limit.bytes};
     struct machine m = {.recorded = NULL};
-    begin_run(run, conf, false);
-    run->limit = sim->run_limit;
-    run->capacity = sim->run_capacity;
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
     if (status == MT_OK && output) {
         status = mt_sim_output_settings(&output->view, settings, conf, err);
