@@ -101,7 +101,7 @@ const struct mt_plot_format *mt_plot_format_of(const char *path);
 
 /* ---- terminals ---- */
 
-enum mt_term_charset { MT_TERM_BRAILLE, MT_TERM_BLOCKS, MT_TERM_ASCII };
+enum mt_term_charset { MT_TERM_BLOCKS, MT_TERM_ASCII };
 
 struct mt_term_style {
     int width;  /* columns of the whole picture, at least 40 */

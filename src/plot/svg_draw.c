@@ -105,7 +105,7 @@ static void stroke(struct svg *g, const struct mt_mark *m)
 {
     if (m->stroke && m->pattern != MT_HATCHED) {
         color(g, "stroke", m->stroke);
-        if (m->stroke_width != 1) {
+        if (m->stroke_width != 1 && m->stroke_width > 0) {
             attribute(g, "stroke-width", m->stroke_width);
         }
         if (m->dash > 0) {
