@@ -39,7 +39,10 @@ static char *join(char **words, size_t n)
         mt_buf_text(&b, i ? " " : "");
         mt_buf_text(&b, words[i]);
     }
-    return b.failed ? NULL : b.p;
+    if (b.failed) {
+        mt_buf_release(&b);
+    }
+    return b.p;
 }
 
 /* Names near to the word; topics whose name holds it go first. */
@@ -90,8 +93,13 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         return print(cli, settings, NULL);
     }
     char *word = join(files, n_files);
-    const struct mt_topic *topic = word ? mt_topic_find(word) : NULL;
-    int code = topic ? print(cli, settings, topic) : unknown(cli, word ? word : "");
+    if (!word) {
+        struct mt_error err;
+        mt_fail_nomem(&err);
+        return mt_cli_fail(cli, NULL, &err);
+    }
+    const struct mt_topic *topic = mt_topic_find(word);
+    int code = topic ? print(cli, settings, topic) : unknown(cli, word);
     mt_mem_free(word);
     return code;
 }

@@ -133,6 +133,9 @@ static enum mt_status compile(regex_t *regex, bool *has, const char *text, struc
         *has = false;
     }
     int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    if (code == REG_ESPACE) {
+        return mt_fail_nomem(err);
+    }
     if (code) {
         char why[120];
         regerror(code, regex, why, sizeof why);
