@@ -460,6 +460,41 @@ static void sum_up(struct picture *p)
     }
 }
 
+/* The out-of-memory event that the state is shown at, or NULL. */
+static const struct mt_event *oom_event(const struct mt_segment_panel *panel)
+{
+    size_t done = panel->state->events_done;
+    if (!panel->replay || done == 0 || done > panel->replay->n) {
+        return NULL;
+    }
+    const struct mt_event *e = &panel->replay->events[done - 1];
+    return e->action == MT_ACTION_OOM ? e : NULL;
+}
+
+/* What was asked for, on the scale of the segments: it fits into none of the holes below. */
+static void draw_request(struct picture *p, const struct mt_event *e)
+{
+    const struct mt_theme *t = p->scene->theme;
+    struct mt_buf b = {0};
+    double w = (double)e->size / p->rows.bytes_per_px, height = p->bar > 22 ? 22 : p->bar;
+    bool whole = w <= p->w;
+    mt_buf_text(&b, "the request");
+    mt_scene_text_buf(p->scene, MARGIN + 8, p->y + 11, 12.5, t->trouble, LABEL_W - 12, true, &b);
+    struct mt_mark *m = mt_scene_rect(p->scene, p->x, p->y, whole ? w : p->w, height,
+                                      (t->trouble & 0xffffff00) | 0x28);
+    m->stroke = t->trouble;
+    m->stroke_width = 1;
+    mt_buf_reset(&b);
+    mt_buf_printf(&b, "%s%s", mt_size_text(e->size, p->scene->style.size).s,
+                  whole ? "" : ", longer than a line");
+    double text = mt_text_px(b.p ? b.p : "", 12, true);
+    bool beside = whole && w + 8 + text <= p->w;
+    mt_scene_text_buf(p->scene, beside ? p->x + w + 8 : p->x + p->w / 2 - text / 2,
+                      p->y + height / 2 + 4.5, 12, t->trouble, text + 1, true, &b);
+    mt_buf_release(&b);
+    p->y += height + GROUP_SPACE;
+}
+
 /* What stands below the last group that has a place. */
 static void draw_left_out(struct picture *p)
 {
@@ -480,6 +515,9 @@ static void draw_state(struct picture *p, double width, double *bottom)
     struct mt_box legend = {width - MARGIN - LEGEND_W, p->y, LEGEND_W, 0};
     bool right = width >= WIDE;
     choose_detail(p);
+    if (oom_event(p->panel)) {
+        draw_request(p, oom_event(p->panel));
+    }
     for (size_t i = 0; i < p->rows.groups.n && i < MOST_GROUPS; i++) {
         draw_group(p, &p->rows.groups.v[i]);
     }

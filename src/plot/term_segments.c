@@ -149,6 +149,12 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     if (t->sum.free) {
         mt_buf_printf(out, " in holes of at most %s", mt_size_text(t->sum.largest_hole, f).s);
     }
+    size_t done = t->panel->state->events_done;
+    const struct mt_replay *r = t->panel->replay;
+    if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
+        mt_buf_printf(out, "\nthe request that failed: %s",
+                      mt_size_text(r->events[done - 1].size, f).s);
+    }
     mt_buf_text(out, "\n\n");
     out->failed |= b.failed;
     mt_buf_release(&b);

@@ -141,6 +141,26 @@ START_TEST(narrow_and_dark)
 }
 END_TEST
 
+/* At an out-of-memory event the request is drawn to the scale of the blocks. */
+START_TEST(the_request)
+{
+    struct drawn d;
+    make_some(&d.m, false);
+    made_event(&d.m, MT_ACTION_OOM, 0, 16 * MADE_MIB, 0);
+    draw(&d, &PLAIN);
+    ck_assert(scene_has_text(d.scene, "the request"));
+    ck_assert(scene_has_text(d.scene, "16.00 MiB"));
+    double eight = width_of(d.scene, "8.00 MiB at 0x7f0000000000"), request = 0;
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i];
+        bool pale_red = m->kind == MT_MARK_RECT && (m->fill & 255) == 0x28;
+        request = pale_red ? m->w : request;
+    }
+    ck_assert_double_eq_tol(request / eight, 2, 1e-6);
+    drawn_release(&d);
+}
+END_TEST
+
 /* Every byte of every segment lies on exactly one piece, and no piece leaves its line. */
 START_TEST(rows_hold_everything)
 {
@@ -174,4 +194,4 @@ START_TEST(rows_hold_everything)
 END_TEST
 
 UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
-          narrow_and_dark, rows_hold_everything)
+          narrow_and_dark, the_request, rows_hold_everything)
