@@ -250,7 +250,8 @@ int mt_options_parse(struct mt_cli *cli, const struct mt_option_set *set, int ar
         if (!ref) {
             code = refuse(cli, set, &s, value, argv[optind - 1]);
         } else if (mt_option_set_value(ref, optarg, &err) != MT_OK) {
-            code = fail_option(cli, ref->option, err.text);
+            code = err.code == MT_NOMEM ? mt_cli_fail(cli, NULL, &err)
+                                        : fail_option(cli, ref->option, err.text);
         }
     }
     *first = optind;
