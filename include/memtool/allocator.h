@@ -198,6 +198,11 @@ enum mt_status mt_alloc_empty_cache(struct mt_alloc *a, struct mt_error *err) MT
 /* The block in use that begins at `addr`; 0 when there is none. Needs find_by_addr. */
 mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr);
 
+/* mt_alloc_find and mt_alloc_free in one, for one look at the table. False, and nothing done, where
+ * no block begins; else the status of the free through *status. Needs find_by_addr. */
+bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack, enum mt_status *status,
+                      struct mt_error *err) MT_NODISCARD;
+
 struct mt_alloc_block_info {
     uint64_t addr, size, requested, stream;
     uint32_t stack;

@@ -286,8 +286,16 @@ static inline uint64_t segment_size(const struct mt_alloc_settings *s, uint64_t 
 
 /* ---- alloc_observe.c ---- */
 
-void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
+/* For somebody who listens; use mt_observe_block. */
+void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
                       uint32_t stack);
+static inline void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
+                                    uint32_t stack)
+{
+    if (a->observer.on_event) {
+        mt_tell_of_block(a, kind, i, stack);
+    }
+}
 void mt_observe_range(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t segment,
                       uint64_t addr, uint64_t size);
 

@@ -29,13 +29,13 @@ void mt_block_complete(struct mt_alloc *a, uint32_t i)
     stats_down(a, MT_STAT_REQUESTED_BYTES, bin->small, b->requested);
 }
 
-static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
+static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed)
 {
     struct block *b = block_at(a, i);
     bool small = bin_of(a, b)->small;
     MT_ASSERT(b->state == BLOCK_IN_USE);
     b->state = BLOCK_PENDING;
-    if (a->find_by_addr) {
+    if (listed) {
         mt_idmap_remove(&a->by_addr, b->addr, NULL);
     }
     stats_down(a, MT_STAT_ALLOCATION, small, 1);
@@ -46,16 +46,33 @@ static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
     }
 }
 
+static enum mt_status free_block(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed,
+                                 struct mt_error *err)
+{
+    a->stack = stack;
+    request_free(a, i, stack, listed);
+    if (block_at(a, i)->uses) {
+        return mt_streams_wait(a, i, err);
+    }
+    mt_block_complete(a, i);
+    return MT_OK;
+}
+
 enum mt_status mt_alloc_free(struct mt_alloc *a, mt_alloc_block block, uint32_t stack,
                              struct mt_error *err)
 {
-    a->stack = stack;
-    request_free(a, block.i, stack);
-    if (block_at(a, block.i)->uses) {
-        return mt_streams_wait(a, block.i, err);
+    return free_block(a, block.i, stack, a->find_by_addr, err);
+}
+
+bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack, enum mt_status *status,
+                      struct mt_error *err)
+{
+    uint32_t i;
+    if (!mt_idmap_remove(&a->by_addr, addr, &i)) {
+        return false;
     }
-    mt_block_complete(a, block.i);
-    return MT_OK;
+    *status = free_block(a, i, stack, false, err);
+    return true;
 }
 
 /* Frees completed by hand stand in a list, oldest first, linked through the tree's fields. */
@@ -72,7 +89,7 @@ static void append_by_hand(struct mt_alloc *a, uint32_t i)
 void mt_alloc_free_request(struct mt_alloc *a, mt_alloc_block block, uint32_t stack)
 {
     a->stack = stack;
-    request_free(a, block.i, stack);
+    request_free(a, block.i, stack, a->find_by_addr);
     append_by_hand(a, block.i);
 }
 

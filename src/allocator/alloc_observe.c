@@ -2,11 +2,8 @@
 /* Fills in and sends the events of the trace. */
 #include "alloc_core.h"
 
-void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i, uint32_t stack)
+void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i, uint32_t stack)
 {
-    if (!a->observer.on_event) {
-        return;
-    }
     const struct block *b = block_at(a, i);
     const struct bin *bin = bin_of(a, b);
     a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){

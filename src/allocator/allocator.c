@@ -393,11 +393,13 @@ static void hand_out(struct mt_alloc *a, struct way *w)
 /* Rounds and routes; the bin is made when it is new. */
 static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error *err)
 {
-    struct mt_alloc_pool_id id = mt_route(a, w->request);
-    uint32_t pair = mt_pair_get(a, id);
+    uint32_t pair = 0; /* mostly */
+    if (MT_UNLIKELY(w->request->has_pool || a->captures.n > 0)) {
+        pair = mt_pair_get(a, mt_route(a, w->request));
+    }
     w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
     w->alloc_size = segment_size(&a->settings, w->size);
-    w->capturing = a->n_captures > 0 || (w->request->has_pool && id.a != 0);
+    w->capturing = a->n_captures > 0 || (w->request->has_pool && w->request->pool.a != 0);
     w->bin =
         pair == UINT32_MAX ? 0 : mt_bin_get(a, pair, w->size <= SMALL_SIZE, w->request->stream);
     return w->bin && mt_blocks_reserve(a, 4) ? MT_OK : mt_fail_nomem(err);

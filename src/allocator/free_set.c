@@ -218,8 +218,12 @@ void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
     unsigned c = class_of(b->size);
-    struct key k = key_of(a, i);
-    tree_erase(a, &bin->roots[c], i, &k);
+    if (MT_LIKELY(bin->roots[c] == i && b->left == 0 && b->right == 0)) { /* it is alone */
+        bin->roots[c] = 0;
+    } else {
+        struct key k = key_of(a, i);
+        tree_erase(a, &bin->roots[c], i, &k);
+    }
     if (bin->roots[c] == 0) {
         bin->used[c / 64] &= ~((uint64_t)1 << (c % 64));
     }
@@ -228,7 +232,7 @@ void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
 static uint32_t first_from(const struct mt_alloc *a, const struct bin *bin, const struct key *k)
 {
     unsigned c = class_of(k->size);
-    uint32_t found = tree_from(a, bin->roots[c], k);
+    uint32_t found = bin->roots[c] ? tree_from(a, bin->roots[c], k) : 0;
     if (found == 0 && (c = class_from(bin, c + 1)) < CLASS_COUNT) {
         found = leftmost(a, bin->roots[c]);
     }

@@ -53,13 +53,15 @@ static uint32_t stack_id(struct mt_live *live, struct mt_raw_stack *raw)
     if (MT_LIKELY(id != 0)) {
         return id;
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     struct mt_stack_text *text = mt_recorder_describe(live->recorder, raw);
-    pthread_mutex_lock(&live->lock);
-    if (text) {
+    mt_quick_lock_take(&live->lock);
+    if (text && raw->n > 0) {
         id = mt_recorder_add_stack(live->recorder, raw, text);
-        mt_stack_text_free(text);
     }
+    mt_quick_lock_give(&live->lock);
+    mt_stack_text_free(text);
+    mt_quick_lock_take(&live->lock);
     return id;
 }
 
@@ -83,7 +85,6 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
     if (!live) {
         return mt_fail_nomem(err);
     }
-    pthread_mutex_init(&live->lock, NULL);
     pthread_mutex_init(&live->dump_lock, NULL);
     snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
     snprintf(live->rank, sizeof live->rank, "%s", o->rank ? o->rank : "0");
@@ -124,7 +125,6 @@ void mt_live_free(struct mt_live *live)
     }
     mt_recorder_free(live->recorder);
     pthread_mutex_destroy(&live->dump_lock);
-    pthread_mutex_destroy(&live->lock);
     mt_mem_free(live);
 }
 
@@ -175,7 +175,12 @@ static enum mt_status allocate_locked(struct mt_live *live, const struct mt_allo
                                       struct mt_error *err)
 {
     *d = NULL;
-    MT_TRY(mt_live_device(live, device, d, err));
+    if (MT_LIKELY(device >= 0 && device < live->n_devices && live->devices[device].alloc &&
+                  !live->forked)) {
+        *d = &live->devices[device];
+    } else {
+        MT_TRY(mt_live_device(live, device, d, err));
+    }
     if (MT_UNLIKELY(r->stream != 0 || live->n_scopes > 0)) {
         MT_TRY(mt_live_scopes_update(live, *d, r->stream, err));
     }
@@ -223,19 +228,19 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
         return 0;
     }
     mt_recorder_capture(live->recorder, false, &raw);
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     struct mt_alloc_request r = {.size = size, .stream = stream};
     r.stack = begin_recorded(live, &raw);
     enum mt_status status = allocate_locked(live, &r, device, &addr, &d, &err);
     if (MT_LIKELY(status == MT_OK)) {
-        pthread_mutex_unlock(&live->lock);
+        mt_quick_lock_give(&live->lock);
         return addr;
     }
     refusal->out_of_memory = status == MT_DEVICE_OOM;
     bool dump =
         refusal->out_of_memory && mt_recorder_on(live->recorder) && live->recorder->settings.on_oom;
     say_refused(d, size, &err, refusal);
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     if (dump) {
         dump_refusal(live, refusal);
     }
@@ -266,20 +271,31 @@ static enum mt_status unknown_address(uint64_t addr, struct mt_error *err)
                    "%#llx is not the start of a block of memtool's", (unsigned long long)addr);
 }
 
+static enum mt_status release_locked(struct mt_live *live, uint64_t addr, int hint, uint32_t stack,
+                                     struct mt_error *err)
+{
+    enum mt_status status;
+    if (MT_LIKELY(hint >= 0 && hint < live->n_devices && live->devices[hint].alloc) &&
+        MT_LIKELY(mt_alloc_free_at(live->devices[hint].alloc, addr, stack, &status, err))) {
+        return status;
+    }
+    struct mt_live_device *d;
+    mt_alloc_block block = find_block(live, addr, hint, &d);
+    return block.i ? mt_alloc_free(d->alloc, block, stack, err) : unknown_address(addr, err);
+}
+
 enum mt_status mt_live_release(struct mt_live *live, uint64_t addr, int device,
                                struct mt_error *err)
 {
     struct mt_raw_stack raw;
-    struct mt_live_device *d;
     mt_recorder_capture(live->recorder, true, &raw);
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     enum mt_status status = MT_OK;
     if (MT_LIKELY(!live->forked)) {
         uint32_t stack = begin_recorded(live, &raw);
-        mt_alloc_block block = find_block(live, addr, device, &d);
-        status = block.i ? mt_alloc_free(d->alloc, block, stack, err) : unknown_address(addr, err);
+        status = release_locked(live, addr, device, stack, err);
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
@@ -287,11 +303,11 @@ enum mt_status mt_live_record_stream(struct mt_live *live, uint64_t addr, uint64
                                      struct mt_error *err)
 {
     struct mt_live_device *d;
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     mt_alloc_block block = find_block(live, addr, -1, &d);
     enum mt_status status =
         block.i ? mt_alloc_record_stream(d->alloc, block, stream, err) : unknown_address(addr, err);
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
@@ -316,9 +332,9 @@ static enum mt_status set_fraction(struct mt_live *live, double fraction, int de
 enum mt_status mt_live_set_fraction(struct mt_live *live, double fraction, int device,
                                     struct mt_error *err)
 {
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     enum mt_status status = set_fraction(live, fraction, device, err);
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
@@ -327,14 +343,14 @@ enum mt_status mt_live_empty_cache(struct mt_live *live, struct mt_error *err)
     struct mt_raw_stack raw;
     enum mt_status status = MT_OK;
     mt_recorder_capture(live->recorder, false, &raw);
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     (void)begin_recorded(live, &raw);
     for (int i = 0; status == MT_OK && !live->forked && i < live->n_devices; i++) {
         if (live->devices[i].alloc) {
             status = mt_alloc_empty_cache(live->devices[i].alloc, err);
         }
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
@@ -346,24 +362,24 @@ enum mt_status mt_live_stats(struct mt_live *live, int device, struct mt_alloc_s
                        device, live->n_devices);
     }
     memset(out, 0, sizeof *out);
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     if (live->devices[device].alloc) {
         *out = *mt_alloc_stats(live->devices[device].alloc);
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return MT_OK;
 }
 
 enum mt_status mt_live_check(struct mt_live *live, struct mt_error *err)
 {
     enum mt_status status = MT_OK;
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     for (int i = 0; status == MT_OK && i < live->n_devices; i++) {
         if (live->devices[i].alloc) {
             status = mt_alloc_check(live->devices[i].alloc, err);
         }
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
@@ -371,7 +387,7 @@ enum mt_status mt_live_check(struct mt_live *live, struct mt_error *err)
 
 void mt_live_record(struct mt_live *live, const struct mt_record_settings *s)
 {
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     mt_recorder_set(live->recorder, s);
     for (int i = 0; i < live->n_devices; i++) {
         struct mt_live_device *d = &live->devices[i];
@@ -379,17 +395,17 @@ void mt_live_record(struct mt_live *live, const struct mt_record_settings *s)
             mt_alloc_set_observer(d->alloc, observer_of(d));
         }
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
 }
 
 void mt_live_mark(struct mt_live *live, int device, const char *name, bool end)
 {
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     if (mt_recorder_on(live->recorder)) {
         mt_recorder_tick(live->recorder);
         mt_recorder_mark(live->recorder, device, name, end);
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
 }
 
 /* With the lock: everything that goes into the file; then, as PyTorch does, an event that only the
@@ -420,9 +436,9 @@ static enum mt_status dump_named(struct mt_live *live, const char *path, struct 
         return mt_fail_nomem(err);
     }
     pthread_mutex_lock(&live->dump_lock);
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     enum mt_status status = copy_state(live, dump, err);
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     if (status == MT_OK) {
         status = mt_dump_write(dump, path, err);
     }
@@ -436,9 +452,9 @@ enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *pat
 {
     char own_pattern[MT_RECORD_PATH_MAX], name[MT_RECORD_PATH_MAX];
     if (!pattern) {
-        pthread_mutex_lock(&live->lock);
+        mt_quick_lock_take(&live->lock);
         memcpy(own_pattern, live->recorder->settings.path, sizeof own_pattern);
-        pthread_mutex_unlock(&live->lock);
+        mt_quick_lock_give(&live->lock);
         pattern = own_pattern;
     }
     if (!mt_record_path(pattern, (long)getpid(), live->rank, name, sizeof name)) {

@@ -18,6 +18,7 @@
 #include <memtool/device_cuda.h>
 #include <memtool/error.h>
 
+#include "quick_lock.h"
 #include "recorder.h"
 
 enum { MT_LIVE_TEXT_MAX = 2048, MT_LIVE_CONF_MAX = 1024, MT_LIVE_SCOPES_MAX = 32 };
@@ -45,7 +46,7 @@ struct mt_live_device {
 };
 
 struct mt_live {
-    pthread_mutex_t lock;
+    struct mt_quick_lock lock;
     pthread_mutex_t dump_lock;
     struct mt_cuda *cuda;
     struct mt_recorder *recorder;

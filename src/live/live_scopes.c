@@ -101,18 +101,18 @@ enum mt_status mt_live_scope_begin(struct mt_live *live, int device, struct mt_a
 {
     struct mt_live_device *d;
     const struct mt_live_scope wanted = {.capture = id.b == 0, .thread = pthread_self(), .id = id};
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     enum mt_status status = mt_live_device(live, device, &d, err);
     if (status == MT_OK) {
         status = begin(live, d, &wanted, err);
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
     return status;
 }
 
 void mt_live_scope_end(struct mt_live *live, int device, struct mt_alloc_pool_id id)
 {
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     for (int i = 0; i < MT_LIVE_SCOPES_MAX; i++) {
         struct mt_live_scope *s = &live->scopes[i];
         if (s->used && s->device == device && s->id.a == id.a && s->id.b == id.b) {
@@ -120,14 +120,14 @@ void mt_live_scope_end(struct mt_live *live, int device, struct mt_alloc_pool_id
             break;
         }
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
 }
 
 void mt_live_pool_release(struct mt_live *live, int device, struct mt_alloc_pool_id id)
 {
-    pthread_mutex_lock(&live->lock);
+    mt_quick_lock_take(&live->lock);
     if (device >= 0 && device < live->n_devices && live->devices[device].alloc && !live->forked) {
         mt_alloc_pool_release(live->devices[device].alloc, id);
     }
-    pthread_mutex_unlock(&live->lock);
+    mt_quick_lock_give(&live->lock);
 }

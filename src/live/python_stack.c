@@ -6,9 +6,9 @@
  * an address never comes to mean another function.
  *
  * The interpreter's functions make a frame object for every frame that they are asked about, which
- * costs more than all else here and slows the program's own calls. So in the releases whose layout
- * is known only the topmost is asked for, and the chain behind it is read directly. Each stack that
- * is new is compared with what the functions say; the first difference ends the direct way.
+ * costs more than all else here, slows the program's own calls and needs the GIL. So in the
+ * releases whose layout is known the chain of frames is read directly. Each stack that is new is
+ * compared with what the functions say; the first difference ends the direct way.
  */
 #include "python_stack.h"
 
@@ -20,39 +20,40 @@
 
 struct symbol {
     const char *name;
-    const char *other; /* the name in other releases, or NULL */
     size_t offset;
     bool required;
 };
 
-#define SYMBOL(member, name, other, required)                                                      \
+#define SYMBOL(member, name, required)                                                             \
     {                                                                                              \
-        name, other, offsetof(struct mt_python, member), required                                  \
+        name, offsetof(struct mt_python, member), required                                         \
     }
 
 static const struct symbol symbols[] = {
-    SYMBOL(is_initialized, "Py_IsInitialized", NULL, true),
-    SYMBOL(gil_check, "PyGILState_Check", NULL, true),
-    SYMBOL(thread_state, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet", true),
-    SYMBOL(get_frame, "PyThreadState_GetFrame", NULL, true),
-    SYMBOL(frame_code, "PyFrame_GetCode", NULL, true),
-    SYMBOL(frame_back, "PyFrame_GetBack", NULL, true),
-    SYMBOL(frame_lasti, "PyFrame_GetLasti", NULL, false),
-    SYMBOL(frame_line, "PyFrame_GetLineNumber", NULL, true),
-    SYMBOL(code_line, "PyCode_Addr2Line", NULL, true),
-    SYMBOL(get_attribute, "PyObject_GetAttrString", NULL, true),
-    SYMBOL(utf8, "PyUnicode_AsUTF8AndSize", NULL, true),
-    SYMBOL(error_fetch, "PyErr_Fetch", NULL, true),
-    SYMBOL(error_restore, "PyErr_Restore", NULL, true),
-    SYMBOL(incref, "Py_IncRef", NULL, true),
-    SYMBOL(decref, "Py_DecRef", NULL, true),
+    SYMBOL(is_initialized, "Py_IsInitialized", true),
+    SYMBOL(thread_state, "PyGILState_GetThisThreadState", true),
+    SYMBOL(gil_ensure, "PyGILState_Ensure", true),
+    SYMBOL(gil_release, "PyGILState_Release", true),
+    SYMBOL(get_frame, "PyThreadState_GetFrame", true),
+    SYMBOL(frame_code, "PyFrame_GetCode", true),
+    SYMBOL(frame_back, "PyFrame_GetBack", true),
+    SYMBOL(frame_lasti, "PyFrame_GetLasti", false),
+    SYMBOL(frame_line, "PyFrame_GetLineNumber", true),
+    SYMBOL(code_line, "PyCode_Addr2Line", true),
+    SYMBOL(get_attribute, "PyObject_GetAttrString", true),
+    SYMBOL(utf8, "PyUnicode_AsUTF8AndSize", true),
+    SYMBOL(error_fetch, "PyErr_Fetch", true),
+    SYMBOL(error_restore, "PyErr_Restore", true),
+    SYMBOL(incref, "Py_IncRef", true),
+    SYMBOL(decref, "Py_DecRef", true),
 };
 
-/* Include/internal/pycore_frame.h of each release. Others go by the functions. */
+/* Include/cpython/pystate.h and Include/internal/pycore_frame.h of each release. Others go by the
+ * functions. */
 static const struct mt_python_layout layouts[] = {
-    {0x030b, 24, 32, 48, 56, 69, -1},
-    {0x030c, 24, 0, 8, 56, 70, 3},
-    {0x030d, 24, 0, 8, 56, 70, 3},
+    {0x030b, 56, 8, 24, 32, 48, 56, 69, -1},
+    {0x030c, 56, 0, 24, 0, 8, 56, 70, 3},
+    {0x030d, 72, -1, 24, 0, 8, 56, 70, 3},
 };
 
 static const struct mt_python_layout *find_layout(const unsigned long *version)
@@ -75,9 +76,6 @@ void mt_python_find(struct mt_python *py)
     for (size_t i = 0; i < MT_COUNT(symbols); i++) {
         const struct symbol *s = &symbols[i];
         void *function = dlsym(RTLD_DEFAULT, s->name);
-        if (!function && s->other) {
-            function = dlsym(RTLD_DEFAULT, s->other);
-        }
         if (!function && s->required) {
             return;
         }
@@ -86,22 +84,25 @@ void mt_python_find(struct mt_python *py)
     py->found = true;
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); /* 3.11 and later */
     py->layout = py->frame_lasti ? find_layout(version) : NULL;
-    py->state_is_own = version && *version >= 0x030c0000;
 }
 
-/* From 3.12 on the thread state is the thread's own, and there only while it holds the GIL; before,
- * it is that of whoever holds it. */
 static void *own_thread_state(const struct mt_python *py)
 {
-    if (!py->state_is_own && (!py->is_initialized() || !py->gil_check())) {
-        return NULL;
-    }
-    return py->thread_state();
+    return py->is_initialized() ? py->thread_state() : NULL;
 }
 
-bool mt_python_ready(const struct mt_python *py)
+bool mt_python_enter(const struct mt_python *py, int *state)
 {
-    return py->found && own_thread_state(py) != NULL;
+    if (!py->found || !own_thread_state(py)) {
+        return false;
+    }
+    *state = py->gil_ensure();
+    return true;
+}
+
+void mt_python_leave(const struct mt_python *py, int state)
+{
+    py->gil_release(state);
 }
 
 /* ---- by the interpreter's functions ---- */
@@ -138,61 +139,95 @@ static uintptr_t word_at(uintptr_t base, uint16_t offset)
     return word;
 }
 
-static void walk_chain(const struct mt_python *py, intptr_t code_start, uintptr_t frame,
+static bool holds_python(const struct mt_python_layout *l, uintptr_t frame)
+{
+    return *((const int8_t *)frame + l->owner) != l->not_python;
+}
+
+static uintptr_t current_frame(const struct mt_python_layout *l, const void *state)
+{
+    uintptr_t at = word_at((uintptr_t)state, l->current);
+    return l->cframe >= 0 && at ? word_at(at, (uint16_t)l->cframe) : at;
+}
+
+/* The hash goes along in a register: through memory it would cost more than the walk. */
+static void walk_chain(const struct mt_python_layout *l, intptr_t code_start, uintptr_t frame,
                        struct mt_raw_stack *out, uint32_t max)
 {
-    const struct mt_python_layout *l = py->layout;
-    for (; frame && out->n < max; frame = word_at(frame, l->previous)) {
-        if (*((const int8_t *)frame + l->owner) == l->not_python) {
+    uint64_t hash = out->hash;
+    uint32_t n = out->n;
+    for (; frame && n < max; frame = word_at(frame, l->previous)) {
+        if (!holds_python(l, frame)) {
             continue;
         }
         uintptr_t code = word_at(frame, l->code);
         intptr_t at = (intptr_t)(word_at(frame, l->instruction) - code) - code_start;
-        mt_raw_stack_push(out, code, at < 0 ? 0 : at);
+        out->frames[n] = (struct mt_raw_frame){code, at < 0 ? 0 : at};
+        hash = mt_raw_frame_hash(hash, &out->frames[n++]);
     }
+    out->hash = hash;
+    out->n = n;
 }
 
 void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max)
 {
-    void *state = py->found ? own_thread_state(py) : NULL;
-    if (!state) {
-        return;
-    }
-    void *frame = py->get_frame(state);
+    const void *state = py->found ? own_thread_state(py) : NULL;
     intptr_t code_start = atomic_load_explicit(&py->code_start, memory_order_relaxed);
-    if (code_start > 0 && frame) {
-        walk_chain(py, code_start, word_at((uintptr_t)frame, py->layout->f_frame), out, max);
-        py->decref(frame);
-    } else {
-        walk_frames(py, frame, out, max);
+    int gil;
+    if (state && code_start > 0) {
+        walk_chain(py->layout, code_start, current_frame(py->layout, state), out, max);
+    } else if (state && mt_python_enter(py, &gil)) {
+        walk_frames(py, py->get_frame(py->thread_state()), out, max);
+        mt_python_leave(py, gil);
     }
 }
 
 /* Where instructions begin, by what the functions say of the topmost frame; -1 when that frame is
- * not where the layout has it. */
+ * not where the layout has it, 0 when there is none to learn from. */
 static intptr_t learn_code_start(const struct mt_python *py)
 {
-    void *frame = py->get_frame(py->thread_state());
+    const struct mt_python_layout *l = py->layout;
+    void *state = py->thread_state();
+    void *frame = py->get_frame(state);
     if (!frame) {
         return 0;
     }
-    uintptr_t inner = word_at((uintptr_t)frame, py->layout->f_frame);
+    uintptr_t inner = word_at((uintptr_t)frame, l->f_frame);
+    uintptr_t top = current_frame(l, state);
+    while (top && top != inner && !holds_python(l, top)) {
+        top = word_at(top, l->previous);
+    }
     void *code = py->frame_code(frame);
     intptr_t start = -1;
-    if (inner && word_at(inner, py->layout->code) == (uintptr_t)code) {
-        start = (intptr_t)(word_at(inner, py->layout->instruction) - (uintptr_t)code) -
-                py->frame_lasti(frame);
+    if (inner && top == inner && word_at(inner, l->code) == (uintptr_t)code) {
+        start =
+            (intptr_t)(word_at(inner, l->instruction) - (uintptr_t)code) - py->frame_lasti(frame);
     }
     py->decref(code);
     py->decref(frame);
     return start > 0 && start < 1024 ? start : -1;
 }
 
+static bool same_frames(const struct mt_raw_frame *a, const struct mt_raw_frame *b, uint32_t n)
+{
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+
+/* The functions leave out a frame that is only being set up, when a collection of garbage that
+ * frees memory falls into that moment: no fault of the layout. */
+static bool being_set_up(const struct mt_raw_stack *stack, const struct mt_raw_stack *truth,
+                         uint32_t n_c)
+{
+    uint32_t n = stack->n - n_c;
+    return n > 0 && truth->n >= stack->n - 1 &&
+           same_frames(&truth->frames[n_c], &stack->frames[n_c + 1], n - 1);
+}
+
 void mt_python_verify(struct mt_python *py, struct mt_raw_stack *stack)
 {
     struct mt_raw_stack truth;
     intptr_t code_start = atomic_load_explicit(&py->code_start, memory_order_relaxed);
-    if (!py->layout || code_start < 0 || !mt_python_ready(py)) {
+    if (!py->layout || code_start < 0) {
         return;
     }
     if (code_start == 0) { /* this stack came by the functions */
@@ -204,11 +239,11 @@ void mt_python_verify(struct mt_python *py, struct mt_raw_stack *stack)
     for (; n < stack->n && stack->frames[n].at == MT_RAW_C_FRAME; n++) {
         mt_raw_stack_push(&truth, stack->frames[n].code, MT_RAW_C_FRAME);
     }
-    walk_frames(py, py->get_frame(py->thread_state()), &truth,
-                stack->n > n ? stack->n : MT_RAW_FRAMES_MAX);
-    if (truth.n != stack->n ||
-        memcmp(truth.frames, stack->frames, truth.n * sizeof truth.frames[0]) != 0) {
-        atomic_store_explicit(&py->code_start, -1, memory_order_relaxed);
+    walk_frames(py, py->get_frame(py->thread_state()), &truth, stack->n);
+    if (truth.n != stack->n || !same_frames(truth.frames, stack->frames, truth.n)) {
+        if (!being_set_up(stack, &truth, n)) {
+            atomic_store_explicit(&py->code_start, -1, memory_order_relaxed);
+        }
         *stack = truth;
     }
 }

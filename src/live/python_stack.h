@@ -2,6 +2,9 @@
 /*
  * Python stacks of the running thread, through symbols that the interpreter exports (CPython 3.9
  * and later). Nothing is linked: in a process without Python nothing is found, and all is quiet.
+ *
+ * PyTorch lets go of the GIL before it allocates or frees, so most stacks are caught without it.
+ * That is sound: the frames of a thread are changed by that thread alone, and it is in here.
  */
 #ifndef LIVE_PYTHON_STACK_H
 #define LIVE_PYTHON_STACK_H
@@ -11,10 +14,13 @@
 
 #include "raw_stack.h"
 
-/* Where the interpreter keeps its frames, in the releases whose layout is known. Bytes from the
- * start of PyFrameObject (f_frame) and of _PyInterpreterFrame (the rest). */
+/* Where the interpreter keeps its frames, in the releases whose layout is known: bytes from the
+ * start of PyThreadState (current), of what that points to (cframe, or -1 when it is the frame
+ * itself), of PyFrameObject (f_frame) and of _PyInterpreterFrame (the rest). */
 struct mt_python_layout {
     int release; /* 0x030c: 3.12 */
+    uint16_t current;
+    int16_t cframe;
     uint16_t f_frame, code, previous, instruction, owner;
     int8_t not_python; /* owner of frames that hold no Python code; -1: there are none */
 };
@@ -22,13 +28,13 @@ struct mt_python_layout {
 /* The interpreter's functions; all zero when there is no interpreter. */
 struct mt_python {
     bool found;
-    bool state_is_own; /* thread_state() is NULL unless this thread holds the GIL */
     const struct mt_python_layout *layout; /* NULL: by the functions alone */
     _Atomic intptr_t code_start; /* bytes from a code object to its instructions; 0: not known yet,
                                     -1: the layout has proved wrong */
     int (*is_initialized)(void);
-    int (*gil_check)(void);
-    void *(*thread_state)(void);
+    void *(*thread_state)(void); /* this thread's, whether or not it holds the GIL */
+    int (*gil_ensure)(void);
+    void (*gil_release)(int state);
     void *(*get_frame)(void *thread_state);
     void *(*frame_code)(void *frame);
     void *(*frame_back)(void *frame);
@@ -46,22 +52,25 @@ struct mt_python {
 /* Looks for the interpreter among what the process has loaded. */
 void mt_python_find(struct mt_python *py);
 
-/* Whether this thread may look at its Python stack now: it holds the GIL, and the interpreter is
- * neither starting nor gone. */
-bool mt_python_ready(const struct mt_python *py);
+/* Takes the GIL, for a thread that Python knows; *state is for mt_python_leave. False when there is
+ * nothing to take: no interpreter, one that starts or ends, a thread of its own. Must not be called
+ * with a lock that another thread may want while it holds the GIL. */
+bool mt_python_enter(const struct mt_python *py, int *state);
+void mt_python_leave(const struct mt_python *py, int state);
 
-/* Appends this thread's frames, at most `max` in all; nothing when it is not ready. The code
- * objects are alive as long as the caller neither returns into Python nor lets go of the GIL. */
+/* Appends this thread's frames, at most `max` in all; nothing in a thread that Python does not
+ * know. Needs no GIL; takes it for a while where the layout is not known. The code objects are
+ * alive as long as the caller does not return into Python. */
 void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max);
 
-/* For a stack seen for the first time, right after its capture: whether the interpreter's own
- * functions give the same frames. When not, `stack` is made right, and captures go by the functions
- * from now on. */
+/* With the GIL, for a stack seen for the first time, right after its capture: whether the
+ * interpreter's own functions give the same frames. When not, `stack` is made right, and captures
+ * go by the functions from now on. */
 void mt_python_verify(struct mt_python *py, struct mt_raw_stack *stack);
 
-/* What a frame means. Only right after the capture, in the same thread; must not be called with a
- * lock that a free of memory takes, for Python may run anything. The bytes live as long as the code
- * object. */
+/* What a frame means. With the GIL, right after the capture, in the same thread; must not be called
+ * with a lock that a free of memory takes, for Python may run anything. The bytes live as long as
+ * the code object. */
 void mt_python_resolve(const struct mt_python *py, const struct mt_raw_frame *f,
                        struct mt_frame_text *out);
 

@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 
-#include <memtool/hash.h>
 #include <memtool/str.h>
 
 enum { MT_RAW_FRAMES_MAX = 128 };
@@ -40,11 +39,18 @@ static inline void mt_raw_stack_reset(struct mt_raw_stack *s)
     s->hash = 0;
 }
 
+/* Short, for it is paid for every frame of every stack; stacks are compared in full behind it. */
+static inline uint64_t mt_raw_frame_hash(uint64_t hash, const struct mt_raw_frame *f)
+{
+    hash = (hash ^ f->code ^ ((uint64_t)f->at << 48)) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 29);
+}
+
 /* The caller keeps n below MT_RAW_FRAMES_MAX. */
 static inline void mt_raw_stack_push(struct mt_raw_stack *s, uintptr_t code, int64_t at)
 {
-    s->frames[s->n++] = (struct mt_raw_frame){code, at};
-    s->hash = mt_hash_mix(s->hash, code ^ ((uint64_t)at << 48));
+    s->frames[s->n] = (struct mt_raw_frame){code, at};
+    s->hash = mt_raw_frame_hash(s->hash, &s->frames[s->n++]);
 }
 
 #endif

@@ -6,7 +6,6 @@
 #include "recorder.h"
 
 #include <string.h>
-#include <time.h>
 
 #include <memtool/mem.h>
 
@@ -126,16 +125,11 @@ static void add_python(const struct mt_recorder *r, const struct mt_raw_stack *r
 /* C frames come first in a capture, Python frames behind them. Python's are put where the
  * interpreter's loop first stands among C's, which is where they ran; further frames of the loop
  * say nothing and are left out. */
-struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_stack *raw)
+static bool add_all(const struct mt_recorder *r, const struct mt_raw_stack *raw, uint32_t n_c,
+                    struct mt_stack_text *t)
 {
-    mt_python_verify(&r->python, raw);
-    struct mt_stack_text *t = mt_mem_zalloc(1, sizeof *t);
-    uint32_t n_c = 0;
     bool python_done = false, ours = true;
-    while (n_c < raw->n && raw->frames[n_c].at == MT_RAW_C_FRAME) {
-        n_c++;
-    }
-    for (uint32_t i = 0; t && i < n_c; i++) {
+    for (uint32_t i = 0; i < n_c; i++) {
         struct mt_c_frame_scratch scratch;
         struct mt_frame_text text;
         ours = ours && mt_c_stack_is_own(&raw->frames[i]);
@@ -149,12 +143,36 @@ struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_
             python_done = true;
         }
         if (!loop && !add_text(t, &text)) {
-            mt_stack_text_free(t);
-            return NULL;
+            return false;
         }
     }
-    if (t && !python_done) {
+    if (!python_done) {
         add_python(r, raw, n_c, t);
+    }
+    return true;
+}
+
+struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_stack *raw)
+{
+    struct mt_stack_text *t = mt_mem_zalloc(1, sizeof *t);
+    if (!t) {
+        return NULL;
+    }
+    uint32_t n_c = 0;
+    while (n_c < raw->n && raw->frames[n_c].at == MT_RAW_C_FRAME) {
+        n_c++;
+    }
+    if (n_c < raw->n) {
+        if (!mt_python_enter(&r->python, &t->gil)) {
+            raw->n = n_c; /* the interpreter ended in between */
+        } else {
+            t->python = &r->python;
+            mt_python_verify(&r->python, raw);
+        }
+    }
+    if (!add_all(r, raw, n_c, t)) {
+        mt_stack_text_free(t);
+        return NULL;
     }
     return t;
 }
@@ -162,6 +180,9 @@ struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_
 void mt_stack_text_free(struct mt_stack_text *t)
 {
     if (t) {
+        if (t->python) {
+            mt_python_leave(t->python, t->gil);
+        }
         mt_arena_release(&t->arena);
         mt_mem_free(t);
     }
@@ -186,9 +207,7 @@ uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack 
 
 void mt_recorder_tick(struct mt_recorder *r)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    r->now_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    (void)mt_event_clock_now(&r->clock);
 }
 
 static bool stream_index(struct mt_recorder *r, uint64_t stream, uint16_t *index)
@@ -229,7 +248,7 @@ void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action 
         ring->v[ring->next] = (struct mt_record_event){
             .addr = addr,
             .size = size,
-            .time_us = r->now_us,
+            .time_us = r->clock.now_us,
             .stack = stack,
             .stream = index,
             .action = (uint8_t)action,
@@ -255,7 +274,7 @@ void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool 
     while (n > 0 && n < strlen(name) && ((unsigned char)name[n] & 0xc0) == 0x80) {
         n--; /* not in the middle of a UTF-8 character */
     }
-    *m = (struct mt_record_mark){.time_us = r->now_us, .device = device, .end = end};
+    *m = (struct mt_record_mark){.time_us = r->clock.now_us, .device = device, .end = end};
     memcpy(m->name, name, n);
 }
 

@@ -14,6 +14,7 @@
 
 #include <memtool/error.h>
 
+#include "event_clock.h"
 #include "python_stack.h"
 #include "record_settings.h"
 #include "stack_table.h"
@@ -72,7 +73,7 @@ struct mt_recorder {
     uint16_t last_stream_index;
     struct mt_record_mark *marks; /* a ring too */
     uint64_t n_marks;
-    int64_t now_us; /* the time of events that come now; set by mt_recorder_tick */
+    struct mt_event_clock clock; /* its now_us is the time of events that come now */
 };
 
 /* Not yet recording. Errors: MT_NOMEM. Caller frees with mt_recorder_free. */
@@ -113,16 +114,19 @@ static inline uint32_t mt_recorder_find_stack(const struct mt_recorder *r,
     return raw->n ? mt_stack_table_find(&r->stacks, raw) : 0;
 }
 
-/* What a new stack reads like; big, so the caller takes it from the heap. */
+/* What a new stack reads like; big, so it comes from the heap. Holds the GIL while it is there. */
 struct mt_stack_text {
+    const struct mt_python *python; /* whose GIL this thread holds; NULL: it took none */
+    int gil;
     size_t n;
     struct mt_frame_text frames[MT_RAW_FRAMES_MAX];
     struct mt_arena arena; /* texts of C frames */
 };
 
 /* Puts a stack into words, in the thread that caught it, WITHOUT the lock: Python may run. What the
- * capture got wrong is made right in `raw` (see mt_python_verify). Free
- * with mt_stack_text_free. NULL when out of memory. */
+ * capture got wrong is made right in `raw` (see mt_python_verify). Takes the GIL, so that no code
+ * object ends before it is added; free with mt_stack_text_free, again without the lock, which lets
+ * it go. NULL when out of memory. */
 struct mt_stack_text *mt_recorder_describe(struct mt_recorder *r, struct mt_raw_stack *raw)
     MT_NODISCARD;
 void mt_stack_text_free(struct mt_stack_text *t);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@
 #define DOOR __attribute__((visibility("default")))
 
 static struct {
+    _Atomic bool begun;
     pthread_once_t once;
     struct mt_live *live; /* NULL: it could not be made, and `failure` says why */
     char failure[MT_LIVE_TEXT_MAX];
@@ -57,12 +59,12 @@ static void remember(const char *text)
 static void before_fork(void)
 {
     pthread_mutex_lock(&shim.live->dump_lock);
-    pthread_mutex_lock(&shim.live->lock);
+    mt_quick_lock_take(&shim.live->lock);
 }
 
 static void after_fork_parent(void)
 {
-    pthread_mutex_unlock(&shim.live->lock);
+    mt_quick_lock_give(&shim.live->lock);
     pthread_mutex_unlock(&shim.live->dump_lock);
 }
 
@@ -149,7 +151,10 @@ static void begin(void)
 /* The allocator, or NULL with the reason remembered. */
 static struct mt_live *instance(void)
 {
-    pthread_once(&shim.once, begin);
+    if (MT_UNLIKELY(!atomic_load_explicit(&shim.begun, memory_order_acquire))) {
+        pthread_once(&shim.once, begin);
+        atomic_store_explicit(&shim.begun, true, memory_order_release);
+    }
     if (MT_UNLIKELY(!shim.live)) {
         remember(shim.failure);
     }
@@ -408,8 +413,8 @@ DOOR void memtool_pools_announced(void)
 {
     struct mt_live *live = instance();
     if (live) {
-        pthread_mutex_lock(&live->lock);
+        mt_quick_lock_take(&live->lock);
         live->told_of_scopes = true;
-        pthread_mutex_unlock(&live->lock);
+        mt_quick_lock_give(&live->lock);
     }
 }

@@ -92,7 +92,7 @@ static inline bool get_ref(struct fast_event *f, mt_word *w)
 static bool learn_key(struct fast_event *f, enum mt_event_key key)
 {
     const uint8_t *p = f->p;
-    mt_word w;
+    mt_word w = 0;
     if (!get_ref(f, &w) || w != f->m->schema.event_keys[key]) {
         f->p = p;
         return false;
@@ -127,7 +127,7 @@ static inline void note_memo(struct fast_event *f, mt_word w)
 
 static bool get_text(struct fast_event *f, uint32_t *id)
 {
-    mt_word w;
+    mt_word w = 0;
     if (f->p[0] == SHORT_BINUNICODE) {
         unsigned n = f->p[1];
         struct mt_key_ref *last = &f->m->last_text;
@@ -195,7 +195,7 @@ static bool get_new_list(struct fast_event *f)
     struct mt_machine *m = f->m;
     m->frame_ids.n = 0;
     while (f->p[0] != APPENDS && f->p[0] != APPEND) {
-        mt_word w;
+        mt_word w = 0;
         if (f->end - f->p < MT_EVENT_MIN_BYTES / 4 || !get_ref(f, &w) ||
             mt_word_tag(w) != MT_TAG_FRAME ||
             !mt_vec_push(&m->frame_ids, (uint32_t)mt_word_payload(w))) {
@@ -214,7 +214,7 @@ static bool get_frames(struct fast_event *f)
     if (f->p[0] == EMPTY_LIST) {
         return get_new_list(f);
     }
-    mt_word w;
+    mt_word w = 0;
     if (!get_ref(f, &w)) {
         return false;
     }

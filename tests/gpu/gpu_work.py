@@ -159,29 +159,49 @@ def train():
             lib.memtool_annotate_end(f"step {i}".encode(), 0)
     out["losses"] = [struct.pack(">f", float(x)).hex() for x in losses]
     out["first_last"] = [float(losses[0]), float(losses[-1])]
-    out["segments"] = sorted((s["total_size"], s["segment_type"]) for s in snapshot("train")["segments"])
+    snap = snapshot("train")
+    out["segments"] = sorted((s["total_size"], s["segment_type"]) for s in snap["segments"])
+    if KIND == "memtool":
+        events = [e for e in snap["device_traces"][0] if e["action"] == "alloc"]
+        seen = [{f["name"] for f in e.get("frames", [])} for e in events]
+        out["allocs"], out["with_stack"] = len(events), sum(bool(s) for s in seen)
+        out["in_forward"] = sum("forward" in s for s in seen)
 
 
 def streams():
-    """record_stream keeps memory from being reused while another stream reads it."""
+    """record_stream keeps memory from being reused while another stream reads it; without it the
+    same program does reuse it. A round counts only if the reader was still at work when the memory
+    was asked for: the first use of a kernel loads it, and that waits for the device."""
     start()
     side = torch.cuda.Stream()
-    n, wrong, reused = 8 * MIB, 0, 0
-    for i in range(20):
+    n = 8 * MIB
+
+    def turn(i, told):
         x = torch.full((n,), i + 1, dtype=torch.int32, device="cuda")
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             torch.cuda._sleep(20000000)
             y = x.sum(dtype=torch.int64)
-        x.record_stream(side)
+            done = torch.cuda.Event()
+            done.record()
+        if told:
+            x.record_stream(side)
         at = x.data_ptr()
         del x
-        z = torch.full((n,), -1, dtype=torch.int32, device="cuda")
-        reused += z.data_ptr() == at
+        z = torch.empty((n,), dtype=torch.int32, device="cuda")
+        at_work, reused = not done.query(), z.data_ptr() == at
+        z.fill_(-1)
         torch.cuda.synchronize()
-        wrong += int(y) != n * (i + 1)
+        right = int(y) == n * (i + 1)
         del y, z
-    out["wrong"], out["reused_too_early"] = wrong, reused
+        return at_work, reused, right
+
+    turn(0, True)
+    for name, told in (("told", True), ("not_told", False)):
+        turns = [turn(i, told) for i in range(20)]
+        out[name] = {"counted": sum(t[0] for t in turns),
+                     "reused": sum(t[0] and t[1] for t in turns),
+                     "wrong": sum(t[0] and not t[2] for t in turns)}
 
 
 def graphs():
@@ -341,6 +361,9 @@ def dump_speed(direct):
         direct.memtool_free(block, 0, 0, None)
 
 
+SLOWDOWN_S = 40
+
+
 def slowdown():
     """A training step with recording off and on, turn about."""
     start()
@@ -362,11 +385,28 @@ def slowdown():
         torch.cuda.synchronize()
         return (time.perf_counter() - begin) / 10
 
-    pairs = [(timed(False), timed(True)) for _ in range(12)]
-    off = sorted(p[0] for p in pairs)[len(pairs) // 2]
-    ratios = sorted(p[1] / p[0] for p in pairs)
-    out["step_ms"] = round(1000 * off, 2)
-    out["slower_pct"] = round(100 * (ratios[len(ratios) // 2] - 1), 2)
+    # off, on, on, off: what drifts, drifts for both; pauses of the machine fall out with the median
+    ratios, offs = [], []
+    begin = time.perf_counter()
+    while len(ratios) < 20 or time.perf_counter() - begin < SLOWDOWN_S and len(ratios) < 200:
+        a, b, c, d = timed(False), timed(True), timed(True), timed(False)
+        ratios.append((b + c) / (a + d))
+        offs += [a, d]
+    ratios.sort()
+    quarter = len(ratios) // 4
+    middle = ratios[quarter:len(ratios) - quarter]
+    mean = sum(middle) / len(middle)
+    deviation = (sum((r - mean) ** 2 for r in middle) / len(middle)) ** 0.5
+    out["step_ms"] = round(1000 * sorted(offs)[len(offs) // 2], 2)
+    out["rounds"] = len(ratios)
+    out["slower_pct"] = round(100 * (mean - 1), 2)
+    out["noise_pct"] = round(200 * deviation / len(middle) ** 0.5, 2)  # two standard errors
+    if KIND == "memtool":
+        before = counters()
+        step()
+        torch.cuda.synchronize()
+        after = counters()
+        out["requests_a_step"] = after["allocation.all.allocated"] - before["allocation.all.allocated"]
 
 
 jobs = {f.__name__: f for f in (churn, train, streams, graphs, out_of_memory, mem_pool, bench, slowdown)}
