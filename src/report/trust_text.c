@@ -4,97 +4,119 @@
 
 #include <memtool/report_verbs.h>
 
-static void before_text(struct mt_buf *b, const struct mt_report *r,
-                        const struct mt_trust_fact *fact)
+struct saying {
+    struct mt_buf *b;
+    const struct mt_report *r;
+    const struct mt_snapshot *s;
+    const struct mt_trust_fact *fact;
+    bool one; /* of what is counted */
+};
+
+static void say_before(const struct saying *x)
 {
-    mt_buf_printf(b, "%s allocation%s (%s) of device %" PRId32, mt_count_text(fact->count).s,
-                  fact->count == 1 ? "" : "s", mt_report_size(r, fact->bytes).s, fact->device);
+    mt_buf_printf(x->b, "%s allocation%s (%s) of device %" PRId32, mt_count_text(x->fact->count).s,
+                  x->one ? "" : "s", mt_report_size(x->r, x->fact->bytes).s, x->fact->device);
 }
 
-static void starts_late_text(struct mt_buf *b, const struct mt_report *r,
-                             const struct mt_trust_fact *fact)
+static void say_starts_late(const struct saying *x)
 {
-    before_text(b, r, fact);
-    mt_buf_text(b, fact->count == 1
-                       ? " was alive before the first event; where it came from was not recorded"
-                       : " were alive before the first event; where they came from was not "
-                         "recorded");
+    say_before(x);
+    mt_buf_text(x->b, x->one
+                          ? " was alive before the first event; where it came from was not recorded"
+                          : " were alive before the first event; where they came from was not "
+                            "recorded");
 }
 
-static void ring_text(struct mt_buf *b, const struct mt_report *r, const struct mt_trust_fact *fact)
+static void say_ring(const struct saying *x)
 {
-    mt_buf_printf(b, "the recording overflowed and kept the last %s events; ",
-                  mt_count_text(fact->first).s);
-    before_text(b, r, fact);
-    mt_buf_printf(b, " %s older (record with a larger max_entries to see more)",
-                  fact->count == 1 ? "is" : "are");
+    mt_buf_printf(x->b, "the recording overflowed and kept the last %s events; ",
+                  mt_count_text(x->fact->first).s);
+    say_before(x);
+    mt_buf_printf(x->b, " %s older (record with a larger max_entries to see more)",
+                  x->one ? "is" : "are");
 }
 
-static void salvaged_text(struct mt_buf *b, const struct mt_snapshot *s,
-                          const struct mt_trust_fact *fact)
+static void say_salvaged(const struct saying *x)
 {
-    mt_buf_printf(
-        b, "the file is damaged at byte %" PRIu64 "; this is what was whole before: ", fact->first);
-    mt_text_safe(b, mt_str_from(s->source.damage));
+    mt_buf_printf(x->b, "the file is damaged at byte %" PRIu64 "; this is what was whole before: ",
+                  x->fact->first);
+    mt_text_safe(x->b, mt_str_from(x->s->source.damage));
 }
 
-static void segments_text(struct mt_buf *b, const struct mt_trust_fact *fact, const char *one,
-                          const char *many)
+static void say_segments(const struct saying *x, const char *one, const char *many)
 {
-    bool single = fact->count == 1;
-    mt_buf_printf(b, "%s segment%s (%s0x%" PRIx64 ") %s; the figures count blocks",
-                  mt_count_text(fact->count).s, single ? "" : "s", single ? "at " : "the first at ",
-                  fact->first, single ? one : many);
+    mt_buf_printf(x->b, "%s segment%s (%s0x%" PRIx64 ") %s; the figures count blocks",
+                  mt_count_text(x->fact->count).s, x->one ? "" : "s",
+                  x->one ? "at " : "the first at ", x->fact->first, x->one ? one : many);
 }
+
+static void say_sums(const struct saying *x)
+{
+    say_segments(x, "has blocks that do not add up to its sizes",
+                 "have blocks that do not add up to their sizes");
+}
+
+static void say_overlap(const struct saying *x)
+{
+    say_segments(x, "begins inside the one before", "begin inside the one before");
+}
+
+static void say_backwards(const struct saying *x)
+{
+    mt_buf_printf(x->b, "the times of device %" PRId32 " run backwards: trust the order, not when",
+                  x->fact->device);
+}
+
+static void say_actions(const struct saying *x)
+{
+    mt_buf_printf(x->b, "%s event%s of a kind that memtool does not know; counted, not interpreted",
+                  mt_count_text(x->fact->count).s, x->one ? "" : "s");
+}
+
+static void say_keys(const struct saying *x)
+{
+    mt_buf_printf(x->b, "%s value%s under keys that memtool does not know; skipped",
+                  mt_count_text(x->fact->count).s, x->one ? "" : "s");
+}
+
+/* Words that are always the same, or who finds them. */
+static const struct {
+    const char *text;
+    void (*say)(const struct saying *x);
+} SAYINGS[MT_TRUST_COUNT] = {
+    [MT_TRUST_SALVAGED] = {NULL, say_salvaged},
+    [MT_TRUST_ASYNC_BACKEND] = {"the backend is cudaMallocAsync: most of PyTorch's figures stay "
+                                "zero there",
+                                NULL},
+    [MT_TRUST_NO_HISTORY] = {"no events: the history was not recorded, only the state at the dump "
+                             "is known (torch.cuda.memory._record_memory_history() switches it on)",
+                             NULL},
+    [MT_TRUST_STATE_ONLY] = {"one event only: the history kept the state, not the trace "
+                             "(enabled=\"state\"); there is no timeline",
+                             NULL},
+    [MT_TRUST_RING_OVERFLOW] = {NULL, say_ring},
+    [MT_TRUST_STARTS_LATE] = {NULL, say_starts_late},
+    [MT_TRUST_NO_FRAMES] = {"no call stacks were recorded: nothing can be said about who "
+                            "allocated",
+                            NULL},
+    [MT_TRUST_NO_TIMES] = {"events have no times (PyTorch 2.1 and older): order is known, not when",
+                           NULL},
+    [MT_TRUST_TIMES_BACKWARDS] = {NULL, say_backwards},
+    [MT_TRUST_SUMS] = {NULL, say_sums},
+    [MT_TRUST_OVERLAP] = {NULL, say_overlap},
+    [MT_TRUST_UNKNOWN_ACTIONS] = {NULL, say_actions},
+    [MT_TRUST_UNKNOWN_KEYS] = {NULL, say_keys},
+    [MT_TRUST_UNLIMITED] = {"max_split_size is written as a number that means unlimited", NULL},
+};
 
 void mt_trust_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
                    const struct mt_trust_fact *fact)
 {
-    switch (fact->id) {
-    case MT_TRUST_SALVAGED: salvaged_text(b, s, fact); break;
-    case MT_TRUST_ASYNC_BACKEND:
-        mt_buf_text(b, "the backend is cudaMallocAsync: most of PyTorch's figures stay zero there");
-        break;
-    case MT_TRUST_NO_HISTORY:
-        mt_buf_text(b, "no events: the history was not recorded, only the state at the dump is "
-                       "known (torch.cuda.memory._record_memory_history() switches it on)");
-        break;
-    case MT_TRUST_STATE_ONLY:
-        mt_buf_text(b, "one event only: the history kept the state, not the trace "
-                       "(enabled=\"state\"); there is no timeline");
-        break;
-    case MT_TRUST_RING_OVERFLOW: ring_text(b, r, fact); break;
-    case MT_TRUST_STARTS_LATE: starts_late_text(b, r, fact); break;
-    case MT_TRUST_NO_FRAMES:
-        mt_buf_text(b, "no call stacks were recorded: nothing can be said about who allocated");
-        break;
-    case MT_TRUST_NO_TIMES:
-        mt_buf_text(b, "events have no times (PyTorch 2.1 and older): order is known, not when");
-        break;
-    case MT_TRUST_SUMS:
-        segments_text(b, fact, "has blocks that do not add up to its sizes",
-                      "have blocks that do not add up to their sizes");
-        break;
-    case MT_TRUST_OVERLAP:
-        segments_text(b, fact, "begins inside the one before", "begin inside the one before");
-        break;
-    case MT_TRUST_TIMES_BACKWARDS:
-        mt_buf_printf(b, "the times of device %" PRId32 " run backwards: trust the order, not when",
-                      fact->device);
-        break;
-    case MT_TRUST_UNKNOWN_ACTIONS:
-        mt_buf_printf(b,
-                      "%s event%s of a kind that memtool does not know; counted, not interpreted",
-                      mt_count_text(fact->count).s, fact->count == 1 ? "" : "s");
-        break;
-    case MT_TRUST_UNKNOWN_KEYS:
-        mt_buf_printf(b, "%s value%s under keys that memtool does not know; skipped",
-                      mt_count_text(fact->count).s, fact->count == 1 ? "" : "s");
-        break;
-    case MT_TRUST_UNLIMITED:
-        mt_buf_text(b, "max_split_size is written as a number that means unlimited");
-        break;
-    case MT_TRUST_COUNT: break;
+    struct saying x = {b, r, s, fact, fact->count == 1};
+    if (SAYINGS[fact->id].say) {
+        SAYINGS[fact->id].say(&x);
+    } else {
+        mt_buf_text(b, SAYINGS[fact->id].text);
     }
 }
 
