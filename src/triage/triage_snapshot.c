@@ -9,11 +9,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <memtool/alloc_conf.h>
 #include <memtool/checked.h>
 #include <memtool/peak.h>
 #include <memtool/query.h>
-#include <memtool/simulate.h>
+#include <memtool/simulate.h> /* and through it the settings that it replays */
 #include <memtool/units.h>
 
 #include "triage_state.h"
