@@ -90,9 +90,19 @@ static bool looks_like_snapshot(const unsigned char *p, size_t n)
     return (p[0] == '{' || p[0] == '[') && keys;
 }
 
+static int fail_nomem(struct mt_cli *cli)
+{
+    struct mt_error err;
+    (void)mt_fail_nomem(&err);
+    return mt_cli_fail(cli, NULL, &err);
+}
+
 static int fail_io(struct mt_cli *cli, const char *file, const char *what)
 {
     struct mt_error err;
+    if (errno == ENOMEM) {
+        return fail_nomem(cli);
+    }
     (void)mt_fail(&err, MT_IO, MT_NO_OFFSET, "%s: %s", what, strerror(errno));
     return mt_cli_fail(cli, file, &err);
 }
@@ -178,7 +188,7 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
     FILE *in = is_stdin ? stdin : fopen(file, "rb");
     int code;
     if (!peek || !in) {
-        code = in ? 6 : fail_io(cli, file, "cannot open");
+        code = in ? fail_nomem(cli) : fail_io(cli, file, "cannot open");
     } else {
         size_t n = fread(peek, 1, PEEK_BYTES, in);
         if (n == 0 && ferror(in)) {
@@ -228,7 +238,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         .device_used = x->device_used, .stack_label = stack_label, .ctx = &words};
     struct mt_triage *t = mt_triage_new(&options);
     struct inputs inputs = {.snapshots = mt_mem_zalloc(n_files, sizeof *inputs.snapshots)};
-    int code = t && inputs.snapshots ? 0 : 6;
+    int code = t && inputs.snapshots ? 0 : fail_nomem(cli);
     for (size_t i = 0; i < n_files && code == 0; i++) {
         code = read_input(cli, &x->common, t, files[i], &inputs);
     }

@@ -31,6 +31,13 @@ static int count_lines(struct mt_str s)
 }
 
 /* Words of `s`, wrapped; the cursor stands in `column`, later lines begin with `indent` blanks. */
+/* Releases a piece of text; that it lacked memory is kept in mind. */
+static void drop(struct screen *c, struct mt_buf *b)
+{
+    c->text.failed |= b->failed;
+    mt_buf_release(b);
+}
+
 static void wrap_from(struct screen *c, int column, int indent, struct mt_str s)
 {
     struct mt_buf safe = {0};
@@ -61,7 +68,7 @@ static void wrap_from(struct screen *c, int column, int indent, struct mt_str s)
         }
     }
     mt_buf_char(&c->text, '\n');
-    mt_buf_release(&safe);
+    drop(c, &safe);
 }
 
 /* The same behind a lead of one byte a column. */
@@ -69,11 +76,6 @@ static void wrap(struct screen *c, const char *lead, int indent, struct mt_str s
 {
     mt_buf_text(&c->text, lead);
     wrap_from(c, (int)strlen(lead), indent, s);
-}
-
-static void wrap_text(struct screen *c, const char *lead, int indent, const char *s)
-{
-    wrap(c, lead, indent, mt_str_from(s));
 }
 
 /* Prints the section when it is needed or fits; returns whether it did. */
@@ -149,7 +151,7 @@ static void print_place(struct screen *c, const struct mt_incident *i)
                       mt_report_size(c->r, mt_oom_get(&i->numbers, MT_OOM_REQUESTED)).s);
     }
     wrap(c, "", 2, mt_buf_view(&line));
-    mt_buf_release(&line);
+    drop(c, &line);
 }
 
 static void print_message(struct screen *c, const struct mt_incident *i)
@@ -209,8 +211,8 @@ static void print_verdict(struct screen *c)
     for (size_t i = 0; i < x->n_also; i++) {
         mt_buf_printf(&line, "%s%s", i ? ", " : "; also ", mt_verdict_id(x->also[i]));
     }
-    wrap_text(c, "         ", 9, mt_buf_view(&line).p);
-    mt_buf_release(&line);
+    wrap(c, "         ", 9, mt_buf_view(&line));
+    drop(c, &line);
 }
 
 static void print_evidence(struct screen *c)
@@ -266,7 +268,7 @@ static void build_steps(struct screen *c)
         mt_buf_char(&line, ' ');
         mt_buf_str(&line, a->why);
         wrap(c, lead, 4, mt_buf_view(&line));
-        mt_buf_release(&line);
+        drop(c, &line);
         print_commands(c, a, "      ");
     }
 }
@@ -288,7 +290,7 @@ static void print_hints(struct screen *c)
         mt_buf_text(&line, ": ");
         mt_buf_str(&line, a->why);
         wrap(c, "  - ", 4, mt_buf_view(&line));
-        mt_buf_release(&line);
+        drop(c, &line);
         if (!emit(c, false)) {
             return;
         }

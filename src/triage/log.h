@@ -94,7 +94,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err) MT_NODISCARD
 /* log_context.c: words that tell program and phase, searched in raw text backwards from `end`. */
 extern const struct mt_str MT_CONTEXT_WORDS[];
 extern const size_t MT_CONTEXT_WORDS_N;
-void mt_log_context(const struct mt_log *log, struct mt_str before, struct mt_log_message *m);
+void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m);
 
 /* Words that mark a line for another reader. */
 enum mt_log_mark { MT_MARK_SUMMARY, MT_MARK_CONF, MT_MARK_COUNT };

@@ -75,7 +75,7 @@ const size_t MT_CONTEXT_WORDS_N = MT_COUNT(MT_CONTEXT_WORDS);
 #define PHASE_BYTES 3000
 
 /* The step that the nearest of the lines before tells. */
-static int64_t nearest_step(struct mt_str before)
+static int64_t nearest_step(struct mt_str before, bool *failed)
 {
     struct mt_buf tight = {0};
     int64_t step = -1;
@@ -97,11 +97,12 @@ static int64_t nearest_step(struct mt_str before)
         }
         end = begin;
     }
+    *failed |= tight.failed;
     mt_buf_release(&tight);
     return step;
 }
 
-void mt_log_context(const struct mt_log *log, struct mt_str before, struct mt_log_message *m)
+void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m)
 {
     struct mt_multi_hit hit;
     bool weak = true;
@@ -115,5 +116,5 @@ void mt_log_context(const struct mt_log *log, struct mt_str before, struct mt_lo
             weak = CONTEXTS[hit.which].weak;
         }
     }
-    m->step = nearest_step(before);
+    m->step = nearest_step(before, &log->no_memory);
 }

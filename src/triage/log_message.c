@@ -56,8 +56,8 @@ static void close_message(struct mt_log *log, struct mt_log_message *m)
     m->open = false;
     log->n_open--;
     log->no_memory |= m->text.failed;
-    if (!format) {
-        return;
+    if (!format || m->head > m->text.n) {
+        return; /* the latter only where memory ran out */
     }
     struct mt_incident incident = incident_of(m, log->file);
     mt_log_fields_read(&incident, format, &message);

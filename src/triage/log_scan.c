@@ -132,7 +132,7 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     log->no_memory |= line->text.failed || line->tight.failed;
     unsigned marks = mt_log_message_line(log, before);
     if (log->tables.in_summary) {
-        mt_tables_row(&log->tables, line->clean);
+        log->no_memory |= !mt_tables_row(&log->tables, line->clean);
     }
     if (marks >> MT_MARK_SUMMARY & 1u) {
         log->no_memory |= !mt_tables_title(&log->tables, line->squeezed, line->number);

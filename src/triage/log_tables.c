@@ -62,13 +62,13 @@ static void read_cells(struct mt_summary_table *table, size_t row, struct mt_str
     }
 }
 
-void mt_tables_row(struct mt_tables *t, struct mt_str clean)
+bool mt_tables_row(struct mt_tables *t, struct mt_str clean)
 {
     struct mt_summary_table *table = &t->summaries.v[t->summaries.n - 1];
     struct mt_buf tight = {0};
     if (t->rows_left-- == 0) {
         t->in_summary = false;
-        return;
+        return true;
     }
     mt_log_squeeze(&tight, clean);
     struct mt_str row = mt_buf_view(&tight);
@@ -82,7 +82,9 @@ void mt_tables_row(struct mt_tables *t, struct mt_str clean)
             read_cells(table, i, from(row, at + ROWS[i].n));
         }
     }
+    bool whole = !tight.failed;
     mt_buf_release(&tight);
+    return whole;
 }
 
 /* "15109mib/16160mib" anywhere in the line. */

@@ -23,8 +23,8 @@ void mt_tables_release(struct mt_tables *t);
 /* A line with the title of a summary. False: no memory. */
 bool mt_tables_title(struct mt_tables *t, struct mt_str squeezed, uint64_t number) MT_NODISCARD;
 
-/* A line that may be a row of the open summary. */
-void mt_tables_row(struct mt_tables *t, struct mt_str clean);
+/* A line that may be a row of the open summary. False: no memory. */
+bool mt_tables_row(struct mt_tables *t, struct mt_str clean) MT_NODISCARD;
 
 /* A line of nvidia-smi: "|  0  Tesla V100 ..." names a card, "15109MiB / 16160MiB" tells its use.
  * False: no memory. */

@@ -153,21 +153,21 @@ static enum mt_status what_if(struct mt_shot *shot, struct mt_sim *sim, struct m
     return status;
 }
 
-/* A replay that cannot be made says nothing; it is no failure of the triage. */
-static void simulate(struct mt_shot *shot)
+/* A replay that cannot be made says nothing; only lack of memory is a failure of the triage. */
+static enum mt_status simulate(struct mt_shot *shot, struct mt_error *err)
 {
     struct mt_sim_options options = {0};
     struct mt_sim *sim = NULL;
-    struct mt_error ignored;
     struct mt_trace trace = mt_device_trace(shot->snapshot, shot->device);
     if (!shot->oom || trace.n == 0 || trace.n > SIMULATED_EVENTS) {
-        return;
+        return MT_OK;
     }
-    if (mt_sim_load(shot->snapshot, shot->device, &options, &sim, &ignored) == MT_OK &&
-        mt_sim_events(sim) > 0) {
-        (void)what_if(shot, sim, &ignored);
+    enum mt_status status = mt_sim_load(shot->snapshot, shot->device, &options, &sim, err);
+    if (status == MT_OK && mt_sim_events(sim) > 0) {
+        status = what_if(shot, sim, err);
     }
     mt_sim_free(sim);
+    return status == MT_NOMEM ? status : MT_OK;
 }
 
 enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)
@@ -184,9 +184,9 @@ enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt
     enum mt_status status = look(t, shot, &replay, err);
     mt_replay_release(&replay);
     if (status == MT_OK) {
-        simulate(shot);
-        shot->looked = true;
+        status = simulate(shot, err);
     }
+    shot->looked = status == MT_OK;
     return status;
 }
 
@@ -361,6 +361,7 @@ static void say_holders(struct mt_triage *t, const struct mt_shot *shot)
         mt_buf_printf(&line, " (%s, %.0f %%)", size(row->bytes).s,
                       100 * mt_share(row->bytes, shot->peak.bytes));
     }
+    t->no_memory |= line.failed;
     if (line.n > 0 && !line.failed) {
         mt_evidence_add(t, "%s.", line.p);
     }
@@ -385,6 +386,7 @@ static void say_pins(struct mt_triage *t, const struct mt_shot *shot)
         mt_buf_printf(&line, " pins %s of free memory with %s live", size(pin->free_held).s,
                       size(pin->live_bytes).s);
     }
+    t->no_memory |= line.failed;
     if (line.n > 0 && !line.failed) {
         mt_evidence_add(t, "%s.", line.p);
     }
@@ -402,6 +404,7 @@ static void say_trials(struct mt_triage *t, const struct mt_shot *shot, bool fai
             mt_buf_text(&line, shot->trials[i].conf);
         }
     }
+    t->no_memory |= line.failed;
     if (line.n > 0 && !line.failed) {
         mt_evidence_add(t, "%s%s.", line.p, shot->exact ? "" : " (the replay is not exact)");
     }
