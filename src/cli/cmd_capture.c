@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* capture: record a snapshot of a program without editing it. */
+#define _XOPEN_SOURCE 700 /* realpath, which fortified builds declare anyhow */
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
