@@ -71,10 +71,10 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
         status = list_device(r, s, f, &o->common, device, err);
     }
     if (status == MT_OK && !listed && !r->json && !r->separator) {
-        fprintf(r->out,
-                "%s: no events: the history was not recorded "
-                "(torch.cuda.memory._record_memory_history() switches it on)\n",
-                r->file);
+        mt_text_put(r, r->file);
+        fputs(": no events: the history was not recorded "
+              "(torch.cuda.memory._record_memory_history() switches it on)\n",
+              r->out);
     }
     mt_devices_release(&devices);
     return status;

@@ -62,6 +62,28 @@ static void option_text(struct mt_buf *b, const struct mt_option *o)
     }
 }
 
+/* Prints text in lines of at most `width` columns; those behind the first begin at `indent`. */
+static void print_wrapped(FILE *to, const char *text, int indent, int width)
+{
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > width) {
+            fprintf(to, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', to);
+            column++;
+        }
+        fprintf(to, "%.*s", n, text);
+        column += n;
+        text += (size_t)n + strspn(text + n, " ");
+    }
+    fputc('\n', to);
+}
+
+enum { HELP_WIDTH = 90, HELP_COLUMN = 28 };
+
 static void print_option(FILE *to, const struct mt_option *o)
 {
     struct mt_buf b = {0};
@@ -69,7 +91,12 @@ static void print_option(FILE *to, const struct mt_option *o)
     if (b.failed) {
         mt_cli_die_nomem();
     }
-    fprintf(to, b.n > 24 ? "  %s\n%28s%s\n" : "  %-24s  %s%s\n", b.p, "", o->help);
+    if (b.n > HELP_COLUMN - 4) {
+        fprintf(to, "  %s\n%*s", b.p, HELP_COLUMN, "");
+    } else {
+        fprintf(to, "  %-*s", HELP_COLUMN - 2, b.p);
+    }
+    print_wrapped(to, o->help, HELP_COLUMN, HELP_WIDTH);
     mt_buf_release(&b);
 }
 
@@ -107,7 +134,8 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
     FILE *to = cli->out;
     fprintf(to, "memtool %s: %s\n\nusage: memtool %s %s\n", c->name, c->summary, c->name, c->usage);
     if (all && c->description) {
-        fprintf(to, "\n%s\n", c->description);
+        fputc('\n', to);
+        print_wrapped(to, c->description, 0, HELP_WIDTH);
     }
     print_options(cli, to, c, all);
     if (c->examples) {

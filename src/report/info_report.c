@@ -141,7 +141,9 @@ static void add_stacks(struct mt_buf *b, const struct mt_snapshot *s)
 static void text_file(const struct mt_report *r, const struct mt_snapshot *s, bool *failed)
 {
     struct mt_buf b = {0};
-    fprintf(r->out, "%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), r->file, mt_color_end(r));
+    fputs(mt_color_begin(r, MT_COLOR_HEAD), r->out);
+    mt_text_put(r, r->file);
+    fprintf(r->out, "%s\n", mt_color_end(r));
     add_format(&b, &s->source);
     mt_buf_printf(&b, ", %s", mt_report_size(r, s->source.bytes).s);
     line(r, "format", &b, failed);

@@ -144,7 +144,8 @@ static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *
                            const struct mt_memory_devices *d, struct mt_error *err)
 {
     if (d->v.n == 0) {
-        fprintf(r->out, "%s: no device has memory here\n", r->file);
+        mt_text_put(r, r->file);
+        fputs(": no device has memory here\n", r->out);
     }
     for (size_t i = 0; i < d->v.n; i++) {
         if (i) {

@@ -124,7 +124,7 @@ static const char *framework_name(const char *id)
 static void print_place(struct screen *c, const struct mt_incident *i)
 {
     struct mt_buf line = {0};
-    mt_buf_text(&line, i->file[0] ? i->file : c->r->file);
+    mt_text_safe(&line, mt_str_from(i->file[0] ? i->file : c->r->file));
     if (i->line > 0) {
         mt_buf_printf(&line, ":%" PRIu64, i->line);
     }

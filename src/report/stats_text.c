@@ -92,7 +92,9 @@ enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_s
                                     const struct mt_filtered *f, const struct mt_totals *t,
                                     const struct mt_trust *trust, struct mt_error *err)
 {
-    fprintf(r->out, "%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), r->file, mt_color_end(r));
+    fputs(mt_color_begin(r, MT_COLOR_HEAD), r->out);
+    mt_text_put(r, r->file);
+    fprintf(r->out, "%s\n", mt_color_end(r));
     MT_TRY(mt_report_trust(r, s, trust, err));
     if (t->devices.n == 0) {
         fputs("\nNo device has memory or events here.\n", r->out);

@@ -129,6 +129,14 @@ void mt_text_safe(struct mt_buf *b, struct mt_str s)
     }
 }
 
+void mt_text_put(const struct mt_report *r, const char *text)
+{
+    struct mt_buf b = {0};
+    mt_text_safe(&b, mt_str_from(text));
+    fputs(b.failed ? "(out of memory)" : b.p, r->out);
+    mt_buf_release(&b);
+}
+
 int mt_text_width(const char *s)
 {
     struct mt_str rest = mt_str_from(s);
