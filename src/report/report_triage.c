@@ -205,6 +205,7 @@ static void print_verdict(struct screen *c)
     heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
     mt_buf_printf(&line, "%s", mt_verdict_text(x->verdict));
     wrap_from(c, 9, 9, mt_buf_view(&line));
+    c->text.failed |= line.failed;
     mt_buf_reset(&line);
     mt_buf_printf(&line, "%s, %s confidence", mt_verdict_id(x->verdict),
                   mt_confidence_id(x->confidence));

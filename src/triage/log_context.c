@@ -94,10 +94,10 @@ static int64_t nearest_step(struct mt_str before, bool *failed)
             mt_buf_reset(&tight);
             mt_log_squeeze(&tight, line);
             step = mt_step_number(mt_buf_view(&tight));
+            *failed |= tight.failed;
         }
         end = begin;
     }
-    *failed |= tight.failed;
     mt_buf_release(&tight);
     return step;
 }

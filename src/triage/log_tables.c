@@ -33,9 +33,12 @@ bool mt_tables_title(struct mt_tables *t, struct mt_str squeezed, uint64_t numbe
         return true;
     }
     table.device = integer_behind(squeezed, MT_STR("deviceid"));
+    if (!mt_vec_push(&t->summaries, table)) {
+        return false;
+    }
     t->in_summary = true;
     t->rows_left = 64;
-    return mt_vec_push(&t->summaries, table);
+    return true;
 }
 
 static const struct mt_str ROWS[MT_SUMMARY_ROW_COUNT] = {
