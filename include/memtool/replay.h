@@ -59,6 +59,8 @@ struct mt_replay {
     uint64_t start_reserved; /* bytes of segments before the first event */
     uint64_t end_reserved;   /* at the end: the device's segments in the snapshot */
     uint64_t end_bytes;      /* requested bytes alive after the last event */
+    uint64_t peak_bytes;     /* the most that were alive at a time */
+    size_t peak_done;        /* events done when that was first so; 0: before the first */
 };
 
 /*

@@ -12,21 +12,6 @@ const char *mt_moment_name(enum mt_moment_kind kind)
     return NAMES[kind];
 }
 
-static size_t find_peak(const struct mt_replay *r)
-{
-    struct mt_step at;
-    mt_replay_begin(r, &at);
-    uint64_t most = at.live_bytes;
-    size_t done = 0;
-    while (mt_replay_next(r, &at)) {
-        if (at.live_bytes > most) {
-            most = at.live_bytes;
-            done = at.index + 1;
-        }
-    }
-    return done;
-}
-
 static enum mt_status find_oom(const struct mt_replay *r, size_t *done, struct mt_error *err)
 {
     for (size_t i = r->n; i-- > 0;) {
@@ -74,7 +59,7 @@ enum mt_status mt_moment_find(const struct mt_moment *m, const struct mt_replay 
                               size_t *events_done, struct mt_error *err)
 {
     switch (m->kind) {
-    case MT_AT_PEAK: *events_done = find_peak(r); return MT_OK;
+    case MT_AT_PEAK: *events_done = r->peak_done; return MT_OK;
     case MT_AT_END: *events_done = r->n; return MT_OK;
     case MT_AT_START: *events_done = 0; return MT_OK;
     case MT_AT_OOM: return find_oom(r, events_done, err);

@@ -124,7 +124,8 @@ static bool pair_all(struct pairing *p)
     return true;
 }
 
-/* What was reserved before: the end, with the trace undone; 0 when the file does not add up. */
+/* What was reserved before: the end, with the trace undone; 0 when the file does not add up. And
+ * what only a walk tells: the end, and where the peak is. */
 static void find_start(struct mt_replay *r)
 {
     uint64_t more = 0, less = 0, alive = r->ghost_bytes;
@@ -138,8 +139,13 @@ static void find_start(struct mt_replay *r)
     r->start_reserved = before > more ? before - more : 0;
     struct mt_step at;
     mt_replay_begin(r, &at);
+    r->peak_bytes = at.live_bytes;
     while (mt_replay_next(r, &at)) {
         alive = at.live_bytes;
+        if (alive > r->peak_bytes) {
+            r->peak_bytes = alive;
+            r->peak_done = at.index + 1;
+        }
     }
     r->end_bytes = alive;
 }
