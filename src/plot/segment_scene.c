@@ -435,6 +435,10 @@ static double draw_headings(struct picture *p, double width)
     if (p->sum.free) {
         mt_buf_printf(&b, " in holes of at most %s", mt_size_text(p->sum.largest_hole, f).s);
     }
+    if (p->panel->state->unmatched) {
+        mt_buf_printf(&b, " \xc2\xb7 %s events do not fit, so this is not exact",
+                      mt_count_text(p->panel->state->unmatched).s);
+    }
     double y = mt_scene_text_lines(s, MARGIN, top + 56, 12.5, s->theme->muted, room, false, &b);
     mt_buf_release(&b);
     return y + TOP - 56;

@@ -149,6 +149,10 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     if (t->sum.free) {
         mt_buf_printf(out, " in holes of at most %s", mt_size_text(t->sum.largest_hole, f).s);
     }
+    if (t->panel->state->unmatched) {
+        mt_buf_printf(out, "\n%s events do not fit, so this is not exact",
+                      mt_count_text(t->panel->state->unmatched).s);
+    }
     size_t done = t->panel->state->events_done;
     const struct mt_replay *r = t->panel->replay;
     if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
