@@ -376,7 +376,12 @@ static void advise_beside(struct mt_advisor *a)
 void mt_advice_torch(struct mt_advisor *a)
 {
     switch (a->verdict) {
-    case MT_VERDICT_FRAGMENTATION: advise_fragmentation(a); break;
+    case MT_VERDICT_FRAGMENTATION:
+        advise_fragmentation(a);
+        if (mt_rules_holds(a->facts, MT_VERDICT_OTHER_PROCESS)) {
+            advise_who(a);
+        }
+        break;
     case MT_VERDICT_PER_PROCESS_LIMIT:
         advise_limit(a);
         if (mt_rules_holds(a->facts, MT_VERDICT_FRAGMENTATION)) {

@@ -83,8 +83,8 @@ static void say_contradictions(struct mt_triage *t)
                         "rest to host memory (Windows and WSL do), which is very slow.",
                         size(f->allocated).s, size(f->total).s);
     }
-    if (mt_facts_has(f, MT_OOM_FREE) && f->requested && f->free > f->requested &&
-        !mt_facts_has(f, MT_OOM_ALLOWED)) {
+    if (mt_facts_has(f, MT_OOM_FREE) && f->requested &&
+        f->free > f->requested + f->requested / 50 && !mt_facts_has(f, MT_OOM_ALLOWED)) {
         mt_evidence_add(t,
                         "More is free than was asked for and no limit is printed. PyTorch reads "
                         "the free figure after the failure, so another process or thread may have "

@@ -182,6 +182,13 @@ static bool fits(uint64_t request, uint64_t room)
     return request <= mt_add_sat(room, room / 200);
 }
 
+/* Where the card has room and no limit is near, a new segment would have served: holes are not the
+ * matter. */
+static bool cannot_grow(const struct mt_facts *f)
+{
+    return !known(f, MT_OOM_FREE) || f->free < f->requested || mt_when_limit_reached(f);
+}
+
 static bool knows_holes(const struct mt_facts *f)
 {
     return known2(f, MT_OOM_UNALLOCATED, MT_OOM_REQUESTED) && known(f, MT_OOM_RESERVED);
@@ -189,7 +196,7 @@ static bool knows_holes(const struct mt_facts *f)
 
 bool mt_when_holes_decide(const struct mt_facts *f)
 {
-    return knows_holes(f) && fits(f->requested, f->unallocated) &&
+    return knows_holes(f) && cannot_grow(f) && fits(f->requested, f->unallocated) &&
            holes_share(f) >= T(HOLES_DECIDE);
 }
 
