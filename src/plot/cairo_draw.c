@@ -89,13 +89,26 @@ static void paint_points(cairo_t *c, const struct mt_scene *s, const struct mt_m
     paint_path(c, m);
 }
 
-static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mark *m)
+/* What stands for a character in cairo's own font, which has ASCII only. */
+static char plain_char(uint32_t code)
 {
-    const char *text = mt_scene_str(s, m->text);
+    return code < 0x80 ? (char)code : code == 0xb7 ? '-' : code == 0x2026 ? '~' : '?';
+}
+
+static void make_plain(struct mt_buf *out, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n;) {
+        uint32_t code;
+        i += mt_utf8_next(text + i, n - i, &code);
+        mt_buf_char(out, plain_char(code));
+    }
+}
+
+static void paint_string(cairo_t *c, const struct mt_scene *s, const struct mt_mark *m,
+                         const char *text)
+{
     cairo_text_extents_t e;
-    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           m->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(c, m->h);
     cairo_text_extents(c, text, &e);
     double squeeze = e.x_advance > m->w && m->w > 0 ? m->w / e.x_advance : 1;
     double shift = m->anchor == MT_ANCHOR_END ? 1 : m->anchor == MT_ANCHOR_MIDDLE ? 0.5 : 0;
@@ -116,6 +129,21 @@ static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mar
     cairo_show_text(c, text);
     cairo_restore(c);
     cairo_new_path(c);
+}
+
+static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mark *m)
+{
+    const char *text = mt_scene_str(s, m->text);
+    struct mt_buf plain = {0};
+    cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           m->bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(c, m->h);
+    /* A user font is the one that cairo carries for machines that have none. */
+    if (cairo_scaled_font_get_type(cairo_get_scaled_font(c)) == CAIRO_FONT_TYPE_USER) {
+        make_plain(&plain, text);
+    }
+    paint_string(c, s, m, plain.p ? plain.p : text);
+    mt_buf_release(&plain);
 }
 
 static void paint_scene(cairo_t *c, const struct mt_scene *s)
