@@ -118,6 +118,13 @@ struct policy {
 };
 const struct policy *mt_policy_find(mt_torch_release release);
 
+/* Blocks in use by address: open addressing over block indexes, the address is in the block. */
+struct addr_table {
+    uint32_t *slots; /* 0 = empty */
+    uint32_t n, mask;
+    unsigned shift;
+};
+
 struct mt_alloc {
     struct mt_alloc_settings settings;
     const struct policy *policy;
@@ -139,7 +146,7 @@ struct mt_alloc {
     MT_VEC(struct bin *) bins; /* slot 0 is NULL */
     MT_VEC(struct pair) pairs;
     uint32_t last_pair;
-    struct mt_idmap by_addr;
+    struct addr_table by_addr;
 
     MT_VEC(struct use) uses; /* slot 0 is unused */
     uint32_t spare_use;
@@ -199,8 +206,47 @@ unsigned mt_block_merge(struct mt_alloc *a, uint32_t i, uint64_t *bytes);
 
 /* ---- free_set.c ---- */
 
-void mt_free_set_insert(struct mt_alloc *a, uint32_t i);
-void mt_free_set_erase(struct mt_alloc *a, uint32_t i);
+/* The size class; rises with the size. 8 is added so that the sizes below the first doubling need
+ * no case. */
+static inline unsigned class_of(uint64_t size)
+{
+    size += 1u << CLASS_SHIFT;
+    unsigned lg = 63u - (unsigned)__builtin_clzll(size);
+    return (lg << CLASS_SHIFT) |
+           (unsigned)((size >> (lg - CLASS_SHIFT)) & ((1u << CLASS_SHIFT) - 1));
+}
+
+void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i);
+void mt_free_set_erase_among(struct mt_alloc *a, uint32_t i);
+
+/* Most classes are empty or hold one block: no call then. */
+static inline void mt_free_set_insert(struct mt_alloc *a, uint32_t i)
+{
+    struct block *b = block_at(a, i);
+    struct bin *bin = bin_of(a, b);
+    unsigned c = class_of(b->size);
+    if (bin->roots[c] != 0) {
+        mt_free_set_insert_among(a, i);
+        return;
+    }
+    b->left = b->right = 0;
+    bin->roots[c] = i;
+    bin->used[c / 64] |= (uint64_t)1 << (c % 64);
+}
+
+static inline void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
+{
+    const struct block *b = block_at(a, i);
+    struct bin *bin = bin_of(a, b);
+    unsigned c = class_of(b->size);
+    if (bin->roots[c] != i || (b->left | b->right) != 0) {
+        mt_free_set_erase_among(a, i);
+        return;
+    }
+    bin->roots[c] = 0;
+    bin->used[c / 64] &= ~((uint64_t)1 << (c % 64));
+}
+
 /* The first free block of at least `size` bytes in PyTorch's order, 0 = none. */
 uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin, uint64_t size);
 /* The neighbours in that order. */
@@ -215,6 +261,22 @@ uint32_t mt_holes_from(const struct mt_alloc *a, const struct bin *bin, uint64_t
 enum mt_status mt_free_set_check(const struct mt_alloc *a, uint32_t bin, size_t *n_free,
                                  size_t *n_holes, struct mt_error *err);
 
+/* ---- addr_table.c ---- */
+
+/* Where the search for an address begins: blocks lie at multiples of 512. */
+static inline uint32_t addr_home(const struct addr_table *t, uint64_t addr)
+{
+    return (uint32_t)(((addr >> 9) * 0x9e3779b97f4a7c15u) >> t->shift);
+}
+
+/* Room for one more; false when out of memory. */
+bool mt_addr_table_reserve(struct mt_alloc *a) MT_NODISCARD;
+/* Adds a block; room must have been reserved. */
+void mt_addr_table_put(struct mt_alloc *a, uint32_t i);
+void mt_addr_table_remove(struct mt_alloc *a, uint32_t i);
+/* Removes the block at this address and returns it, 0 = there is none. */
+uint32_t mt_addr_table_take(struct mt_alloc *a, uint64_t addr);
+
 /* ---- alloc_pools.c ---- */
 
 /* The pair of `id`, made when there is none; UINT32_MAX when out of memory. */
@@ -224,6 +286,12 @@ uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id);
 /* The bin of (pair, small, stream), made when there is none; 0 when out of memory. */
 uint32_t mt_bin_get(struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
 uint32_t mt_bin_find(const struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
+/* The bin of the default pools that was used last, when it is of this stream; else 0. */
+static inline uint32_t default_bin(const struct mt_alloc *a, bool small, uint64_t stream)
+{
+    uint32_t last = a->pairs.v[0].pools[small].last;
+    return last && a->bins.v[last]->stream == stream ? last : 0;
+}
 /* The pool that a request goes to. */
 struct mt_alloc_pool_id mt_route(const struct mt_alloc *a, const struct mt_alloc_request *r);
 

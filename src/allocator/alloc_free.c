@@ -36,7 +36,7 @@ static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool li
     MT_ASSERT(b->state == BLOCK_IN_USE);
     b->state = BLOCK_PENDING;
     if (listed) {
-        mt_idmap_remove(&a->by_addr, b->addr, NULL);
+        mt_addr_table_remove(a, i);
     }
     stats_down(a, MT_STAT_ALLOCATION, small, 1);
     stats_down(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
@@ -67,8 +67,8 @@ enum mt_status mt_alloc_free(struct mt_alloc *a, mt_alloc_block block, uint32_t 
 bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack, enum mt_status *status,
                       struct mt_error *err)
 {
-    uint32_t i;
-    if (!mt_idmap_remove(&a->by_addr, addr, &i)) {
+    uint32_t i = mt_addr_table_take(a, addr);
+    if (i == 0) {
         return false;
     }
     *status = free_block(a, i, stack, false, err);

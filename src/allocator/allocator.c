@@ -116,7 +116,7 @@ void mt_alloc_delete(struct mt_alloc *a)
     mt_vec_release(&a->pairs);
     mt_vec_release(&a->captures);
     mt_vec_release(&a->scratch);
-    mt_idmap_release(&a->by_addr);
+    mt_mem_free(a->by_addr.slots);
     mt_mem_free(a);
 }
 
@@ -390,19 +390,28 @@ static void hand_out(struct mt_alloc *a, struct way *w)
     mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, w->found, b->stack);
 }
 
-/* Rounds and routes; the bin is made when it is new. */
-static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error *err)
+/* The bin is made when it is new. */
+static bool route(struct mt_alloc *a, struct way *w)
 {
-    uint32_t pair = 0; /* mostly */
-    if (MT_UNLIKELY(w->request->has_pool || a->captures.n > 0)) {
-        pair = mt_pair_get(a, mt_route(a, w->request));
-    }
-    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
-    w->alloc_size = segment_size(&a->settings, w->size);
-    w->capturing = a->n_captures > 0 || (w->request->has_pool && w->request->pool.a != 0);
+    struct mt_alloc_pool_id id = mt_route(a, w->request);
+    uint32_t pair = mt_pair_get(a, id);
+    w->capturing = a->n_captures > 0 || (w->request->has_pool && id.a != 0);
     w->bin =
         pair == UINT32_MAX ? 0 : mt_bin_get(a, pair, w->size <= SMALL_SIZE, w->request->stream);
-    return w->bin && mt_blocks_reserve(a, 4) ? MT_OK : mt_fail_nomem(err);
+    return w->bin != 0;
+}
+
+/* Rounds and routes, and reserves what serving may need. */
+static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error *err)
+{
+    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
+    w->alloc_size = segment_size(&a->settings, w->size);
+    if (!w->request->has_pool && a->captures.n == 0) {
+        w->bin = default_bin(a, w->size <= SMALL_SIZE, w->request->stream);
+    }
+    bool ready = (w->bin || route(a, w)) && (a->n_spare >= 4 || mt_blocks_reserve(a, 4)) &&
+                 (!a->find_by_addr || mt_addr_table_reserve(a));
+    return ready ? MT_OK : mt_fail_nomem(err);
 }
 
 static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *err)
@@ -439,10 +448,8 @@ enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_reque
     MT_TRY(find(a, &w, err));
     hand_out(a, &w);
     uint64_t at = block_at(a, w.found)->addr;
-    if (a->find_by_addr && !mt_idmap_put(&a->by_addr, at, w.found)) {
-        mt_alloc_free_request(a, (mt_alloc_block){w.found}, 0);
-        mt_alloc_free_complete(a, (mt_alloc_block){w.found});
-        return mt_fail_nomem(err);
+    if (a->find_by_addr) {
+        mt_addr_table_put(a, w.found);
     }
     if (addr) {
         *addr = at;
@@ -456,10 +463,4 @@ enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_reque
 const struct mt_alloc_oom *mt_alloc_last_oom(const struct mt_alloc *a)
 {
     return &a->oom;
-}
-
-mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr)
-{
-    const uint32_t *i = mt_idmap_find(&a->by_addr, addr);
-    return (mt_alloc_block){i ? *i : 0};
 }

@@ -140,15 +140,6 @@ static uint32_t tree_until(const struct mt_alloc *a, uint32_t root, const struct
 
 /* ---- size classes ---- */
 
-/* Rises with the size; 8 is added so that the sizes below the first doubling need no case. */
-static unsigned class_of(uint64_t size)
-{
-    size += 1u << CLASS_SHIFT;
-    unsigned lg = 63u - (unsigned)__builtin_clzll(size);
-    return (lg << CLASS_SHIFT) |
-           (unsigned)((size >> (lg - CLASS_SHIFT)) & ((1u << CLASS_SHIFT) - 1));
-}
-
 /* The first class from c on that holds something, or CLASS_COUNT. */
 static unsigned class_from(const struct bin *bin, unsigned c)
 {
@@ -198,32 +189,20 @@ static uint32_t rightmost(const struct mt_alloc *a, uint32_t i)
     return i;
 }
 
-void mt_free_set_insert(struct mt_alloc *a, uint32_t i)
+void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
-    struct bin *bin = bin_of(a, b);
-    unsigned c = class_of(b->size);
-    if (bin->roots[c] == 0) {
-        b->left = b->right = 0;
-        bin->roots[c] = i;
-        bin->used[c / 64] |= (uint64_t)1 << (c % 64);
-        return;
-    }
     struct key k = key_of(a, i);
-    tree_insert(a, &bin->roots[c], i, &k);
+    tree_insert(a, &bin_of(a, b)->roots[class_of(b->size)], i, &k);
 }
 
-void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
+void mt_free_set_erase_among(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
     unsigned c = class_of(b->size);
-    if (MT_LIKELY(bin->roots[c] == i && b->left == 0 && b->right == 0)) { /* it is alone */
-        bin->roots[c] = 0;
-    } else {
-        struct key k = key_of(a, i);
-        tree_erase(a, &bin->roots[c], i, &k);
-    }
+    struct key k = key_of(a, i);
+    tree_erase(a, &bin->roots[c], i, &k);
     if (bin->roots[c] == 0) {
         bin->used[c / 64] &= ~((uint64_t)1 << (c % 64));
     }
