@@ -171,6 +171,27 @@ static int format_of_name(const char *name, bool *gzip)
     return FORMAT_AUTO;
 }
 
+/* What a filter can do depends on the format. */
+static int settle_filter(struct mt_cli *cli, const struct convert_settings *c)
+{
+    const struct mt_filter *f = &c->filter;
+    bool by_frame = f->has_frame || f->has_not_frame;
+    if (f->live_only || f->freed_only) {
+        return mt_cli_usage(cli, "convert has no --live and --freed: see --at");
+    }
+    if (c->format < FORMAT_EXPORTS && (f->size_min > 0 || f->size_max < UINT64_MAX || by_frame)) {
+        return mt_cli_usage(cli,
+                            "--size, --frame and --not-frame would leave holes in segments: a "
+                            "snapshot is cut by --device, --stream, --pool, --events, --time and "
+                            "--annotation");
+    }
+    if (c->format >= FORMAT_EXPORTS && c->anonymize && (by_frame || f->annotation)) {
+        return mt_cli_usage(cli, "--anonymize leaves no names that --frame, --not-frame and "
+                                 "--annotation could look for");
+    }
+    return 0;
+}
+
 /* Settles format and gzip; 0, or the exit code after saying what is wrong with the call. */
 static int settle(struct mt_cli *cli, struct convert_settings *c)
 {
@@ -200,20 +221,7 @@ static int settle(struct mt_cli *cli, struct convert_settings *c)
     if (c->salt && !c->anonymize) {
         return mt_cli_usage(cli, "--salt needs --anonymize");
     }
-    const struct mt_filter *f = &c->filter;
-    if (f->live_only || f->freed_only) {
-        return mt_cli_usage(cli, "convert has no --live and --freed: see --at");
-    }
-    if (c->format >= FORMAT_EXPORTS) {
-        return 0;
-    }
-    if (f->size_min > 0 || f->size_max < UINT64_MAX || f->has_frame || f->has_not_frame) {
-        return mt_cli_usage(cli,
-                            "--size, --frame and --not-frame would leave holes in segments: a "
-                            "snapshot is cut by --device, --stream, --pool, --events, --time and "
-                            "--annotation");
-    }
-    return 0;
+    return settle_filter(cli, c);
 }
 
 /* ---- doing it ---- */

@@ -8,6 +8,7 @@ try snap.pickle -o out.pickle --protocol 6
 try snap.pickle -o out.pickle --format html
 try snap.pickle -o out.pickle --frame forward
 try snap.pickle -o out.pickle --live
+try snap.pickle -o out.folded --anonymize --frame x
 try snap.pickle -o out.pickle --salt x
 try snap.pickle -o - --format json --json
 try snap.pickle snap.pickle -o out.pickle
