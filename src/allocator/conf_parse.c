@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "conf_keys.h"
+
 /* Longer words are cut: no key and no number that fits is as long. */
 #define WORD 96
 
@@ -174,7 +176,7 @@ static bool is_power_of_2(uint64_t n)
 /* A size in MiB, at least one large segment (above it up to 2.8), clamped to what fits. */
 static bool split_size(struct parser *p, enum mt_conf_key key, uint64_t *bytes)
 {
-    uint64_t mb, least = p->out->settings.large_segment_size / MT_MIB;
+    uint64_t mb = 0, least = p->out->settings.large_segment_size / MT_MIB;
     if (!number(p, &mb)) {
         return false;
     }
@@ -201,7 +203,7 @@ static bool take_non_split(struct parser *p, enum mt_conf_key key)
 static bool take_gc(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    double x;
+    double x = 0.0;
     if (!fraction(p, &x)) {
         return false;
     }
@@ -229,7 +231,7 @@ static bool take_backend(struct parser *p, enum mt_conf_key key)
 static bool take_threads(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    uint64_t n;
+    uint64_t n = 0;
     if (!number(p, &n)) {
         return false;
     }
@@ -249,7 +251,7 @@ static bool take_threads(struct parser *p, enum mt_conf_key key)
 static bool take_reserve(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    uint64_t mb;
+    uint64_t mb = 0;
     if (!number(p, &mb)) {
         return false;
     }
@@ -264,7 +266,7 @@ static bool take_reserve(struct parser *p, enum mt_conf_key key)
 static bool take_fraction(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    double x;
+    double x = 0.0;
     if (!fraction(p, &x)) {
         return false;
     }
@@ -280,7 +282,7 @@ static bool take_fraction(struct parser *p, enum mt_conf_key key)
 static bool take_large_segment(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    uint64_t mb;
+    uint64_t mb = 0;
     if (!number(p, &mb)) {
         return false;
     }
@@ -293,7 +295,7 @@ static bool take_large_segment(struct parser *p, enum mt_conf_key key)
 static bool take_bypass(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    uint64_t mb;
+    uint64_t mb = 0;
     if (!number(p, &mb)) {
         return false;
     }
@@ -341,7 +343,7 @@ static bool take_pair(struct parser *p, struct intervals *list)
 {
     struct mt_alloc_settings *s = &p->out->settings;
     bool rest = is_word(p, ">");
-    uint64_t start = 1, value;
+    uint64_t start = 1, value = 0;
     char word[WORD];
     memcpy(word, p->word, sizeof word);
     size_t index = p->index;
@@ -398,7 +400,7 @@ static bool take_list(struct parser *p)
 static bool take_roundup(struct parser *p, enum mt_conf_key key)
 {
     (void)key;
-    uint64_t value;
+    uint64_t value = 0;
     if (is_word(p, "[") && p->release >= 200) {
         return take_list(p);
     }
@@ -414,18 +416,12 @@ static bool take_roundup(struct parser *p, enum mt_conf_key key)
 
 /* ---- keys ---- */
 
-struct key {
-    const char *name;
-    mt_torch_release since, until;
+struct reader {
     bool (*take)(struct parser *p, enum mt_conf_key key);
     bool shared; /* read in the first pass from 2.9 on */
 };
 
-#define X(id, name, since, until) [MT_CONF_##id] = {name, since, until, NULL, false},
-static const struct key NAMES[MT_CONF_KEY_COUNT] = {MT_CONF_KEY_MAP(X)};
-#undef X
-
-static const struct key HOW[MT_CONF_KEY_COUNT] = {
+static const struct reader HOW[MT_CONF_KEY_COUNT] = {
     [MT_CONF_MAX_SPLIT_SIZE] = {.take = take_max_split, .shared = true},
     [MT_CONF_MAX_NON_SPLIT_ROUNDING] = {.take = take_non_split, .shared = true},
     [MT_CONF_GARBAGE_COLLECTION] = {.take = take_gc, .shared = true},
@@ -446,22 +442,12 @@ static const struct key HOW[MT_CONF_KEY_COUNT] = {
     [MT_CONF_THROW_ON_OOM] = {.take = take_flag},
 };
 
-const char *mt_conf_key_name(enum mt_conf_key key)
-{
-    return NAMES[key].name;
-}
-
-mt_torch_release mt_conf_key_since(enum mt_conf_key key)
-{
-    return NAMES[key].since;
-}
-
 static enum mt_conf_key key_find(const struct parser *p)
 {
     size_t k = 0;
     while (k < MT_CONF_KEY_COUNT &&
-           !(strcmp(NAMES[k].name, p->word) == 0 && p->release >= NAMES[k].since &&
-             p->release <= NAMES[k].until)) {
+           !(strcmp(MT_CONF_KEYS[k].name, p->word) == 0 && p->release >= MT_CONF_KEYS[k].since &&
+             p->release <= MT_CONF_KEYS[k].until)) {
         k++;
     }
     return (enum mt_conf_key)k;
@@ -553,7 +539,7 @@ static void find_large_segment(struct parser *p)
     q.out = &aside;
     for (advance(&q); q.word[0] != '\0'; advance(&q)) {
         bool found = key_find(&q) == MT_CONF_LARGE_SEGMENT;
-        uint64_t mb;
+        uint64_t mb = 0;
         if (found && take(&q, ":") && (advance(&q), number(&q, &mb)) && mb > 10) {
             mb = mb < UINT64_MAX / 4 / MT_MIB ? mb : UINT64_MAX / 4 / MT_MIB;
             p->out->settings.large_segment_size = mb * MT_MIB;
@@ -616,49 +602,4 @@ void mt_conf_parse(struct mt_str text, mt_torch_release release, struct mt_conf 
     if (out->valid) {
         out->dies = false;
     }
-}
-
-/* ---- the nearest key ---- */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Levenshtein over two rows; words above 63 bytes are near to nothing. */
-static size_t distance(struct mt_str a, struct mt_str b)
-{
-    size_t row[64];
-    if (a.n > 63 || b.n > 63) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= b.n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.n; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.n; j++) {
-            char x = a.p[i - 1];
-            x = (char)(x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x);
-            size_t change = corner + (x != b.p[j - 1]);
-            corner = row[j];
-            row[j] = least(change, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b.n];
-}
-
-enum mt_conf_key mt_conf_key_nearest(struct mt_str word)
-{
-    size_t best = word.n / 2 + 1;
-    enum mt_conf_key nearest = MT_CONF_KEY_COUNT;
-    for (size_t k = 0; k < MT_CONF_KEY_COUNT; k++) {
-        size_t d = distance(word, mt_str_from(NAMES[k].name));
-        if (d < best) {
-            best = d;
-            nearest = (enum mt_conf_key)k;
-        }
-    }
-    return nearest;
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The keys of the settings, for the parser. */
+#ifndef MEMTOOL_ALLOCATOR_CONF_KEYS_H
+#define MEMTOOL_ALLOCATOR_CONF_KEYS_H
+
+#include <memtool/alloc_conf.h>
+
+struct conf_key {
+    const char *name;
+    mt_torch_release since, until;
+};
+extern const struct conf_key MT_CONF_KEYS[MT_CONF_KEY_COUNT];
+
+#endif
