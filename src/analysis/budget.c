@@ -2,6 +2,7 @@
 /* Measures a run for its budgets, and holds it against them. */
 #include <memtool/budget.h>
 
+#include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/replay.h>
 #include <memtool/totals.h>
@@ -55,6 +56,21 @@ static enum mt_status measure_leak(struct mt_budget_facts *out, const struct mt_
     return status;
 }
 
+/* The highest point of what the filter lets through. */
+static enum mt_status filtered_peak(const struct mt_replay *r, struct mt_filtered *f,
+                                    uint64_t *peak, struct mt_error *err)
+{
+    struct mt_rules *rules;
+    struct mt_peak p;
+    MT_TRY(mt_rules_new((struct mt_str){0}, &rules, err));
+    struct mt_peak_options o = {.at = {.kind = MT_AT_PEAK}, .by = MT_BY_CATEGORY, .rules = rules};
+    enum mt_status status = mt_peak_find(&p, r->snapshot, r, f, &o, err);
+    *peak = p.bytes;
+    mt_peak_release(&p);
+    mt_rules_free(rules);
+    return status;
+}
+
 static enum mt_status measure_device(struct mt_budget_facts *out, const struct mt_snapshot *s,
                                      int32_t device, struct mt_filtered *f, bool leaks,
                                      struct mt_error *err)
@@ -69,9 +85,12 @@ static enum mt_status measure_device(struct mt_budget_facts *out, const struct m
         reserved = at.reserved_bytes > reserved ? at.reserved_bytes : reserved;
     }
     reserved = r.end_reserved > reserved ? r.end_reserved : reserved;
+    if (!mt_filter_is_open(f->filter)) {
+        status = filtered_peak(&r, f, &peak, err);
+    }
     out->peak = peak > out->peak ? peak : out->peak;
     out->reserved = reserved > out->reserved ? reserved : out->reserved;
-    if (leaks) {
+    if (status == MT_OK && leaks) {
         status = measure_leak(out, &r, f, err);
     }
     mt_replay_release(&r);

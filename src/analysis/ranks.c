@@ -8,7 +8,7 @@
 #include <memtool/checked.h>
 #include <memtool/keys.h>
 #include <memtool/leaks.h>
-#include <memtool/profile.h>
+#include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/totals.h>
 
@@ -105,24 +105,34 @@ static void add_figure(struct mt_rank *rank, enum mt_rank_figure figure, uint64_
     set_figure(rank, figure, mt_add_sat(rank->figure[figure], n));
 }
 
+static bool add_peak(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
+                     const struct mt_peak *p)
+{
+    bool ok = true;
+    for (size_t i = 0; i < p->rows.n && ok; i++) {
+        uint32_t stack = common_stack(r, s, p->rows.v[i].key, &ok);
+        ok = ok && mt_rank_add_stack(r, index, stack, p->rows.v[i].bytes, p->rows.v[i].count);
+    }
+    add_figure(&r->ranks.v[index], MT_RANK_PEAK, p->bytes);
+    r->ranks.v[index].knows_stacks = true;
+    return ok;
+}
+
+/* The same question as `peak` asks, so that its JSON says the same as the snapshot. */
 static enum mt_status read_peak(struct mt_ranks *r, size_t index, const struct mt_replay *replay,
                                 struct mt_filtered *f, struct mt_error *err)
 {
-    static const struct mt_moment peak = {.kind = MT_AT_PEAK};
-    struct mt_profile p;
-    enum mt_status status = mt_profile_find(&p, replay, f, &peak, err);
-    bool ok = true;
-    for (size_t i = 0; status == MT_OK && i < p.rows.n && p.rows.v[i].live_count && ok; i++) {
-        uint32_t stack = common_stack(r, replay->snapshot, p.rows.v[i].stack, &ok);
-        ok = ok &&
-             mt_rank_add_stack(r, index, stack, p.rows.v[i].live_bytes, p.rows.v[i].live_count);
+    struct mt_rules *rules;
+    struct mt_peak p;
+    MT_TRY(mt_rules_new((struct mt_str){0}, &rules, err));
+    struct mt_peak_options o = {.at = {.kind = MT_AT_PEAK}, .by = MT_BY_STACK, .rules = rules};
+    enum mt_status status = mt_peak_find(&p, replay->snapshot, replay, f, &o, err);
+    if (status == MT_OK && !add_peak(r, index, replay->snapshot, &p)) {
+        status = mt_fail_nomem(err);
     }
-    if (status == MT_OK) {
-        add_figure(&r->ranks.v[index], MT_RANK_PEAK, p.live_bytes);
-        r->ranks.v[index].knows_stacks = true;
-    }
-    mt_profile_release(&p);
-    return ok ? status : mt_fail_nomem(err);
+    mt_peak_release(&p);
+    mt_rules_free(rules);
+    return status;
 }
 
 static enum mt_status read_growth(struct mt_rank *rank, const struct mt_replay *replay,

@@ -19,3 +19,6 @@ try --base good.pickle --max-growth 5% flat.pickle
 try --base flat.pickle --max-growth 0 good.pickle
 try --max-peak 1GiB --no-oom good.pickle oom.pickle leak.pickle
 try -v --max-peak 1GiB --no-leaks leak.pickle 2>/dev/null
+# with a filter, what it lets through: as `peak` says
+"$MEMTOOL" peak --frame _init_group flat.pickle | head -n 1
+try --max-peak 55MiB --frame _init_group flat.pickle

@@ -9,5 +9,7 @@ for f in *.gz; do
     for verb in stats peak leaks; do "$MEMTOOL" $verb --json $f; done >folder/$f.json
 done
 "$MEMTOOL" ranks folder | cmp - want && echo "a folder of indented objects: same"
+"$MEMTOOL" ranks --frame linear *.gz | sed -n 4,7p
+"$MEMTOOL" peak --json --frame linear *.gz | "$MEMTOOL" ranks - | sed -n 4,7p
 # Only figures: who is odd, but not why.
 "$MEMTOOL" stats --json *.gz | "$MEMTOOL" ranks -
