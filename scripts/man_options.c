@@ -5,9 +5,12 @@
  *   man_options VERB               the verb's own options
  *   man_options --common           the options that all verbs share
  *   man_options --verb-list        the list of verbs for memtool(1)
+ *   man_options --keys             the keys of a snapshot for memtool-snapshot(5)
  */
 #include <stdio.h>
 #include <string.h>
+
+#include <memtool/keys.h>
 
 #include "cli/frame.h"
 #include "cli/options.h"
@@ -97,6 +100,71 @@ static void put_list(bool mdoc)
     }
 }
 
+struct key {
+    const char *record, *name, *type, *since;
+};
+
+/* In the order of keys.h. */
+static const struct key KEYS[] = {
+#define X(name, type, since) {"Top", #name, #type, since},
+    MT_TOP_KEYS(X)
+#undef X
+#define X(name, type, since) {"Segment", #name, #type, since},
+        MT_SEGMENT_KEYS(X)
+#undef X
+#define X(name, type, since) {"Block", #name, #type, since},
+            MT_BLOCK_KEYS(X)
+#undef X
+#define X(name, type, since) {"History entry of a block", #name, #type, since},
+                MT_HISTORY_KEYS(X)
+#undef X
+#define X(name, type, since) {"Trace event", #name, #type, since},
+                    MT_EVENT_KEYS(X)
+#undef X
+#define X(name, type, since) {"Frame", #name, #type, since},
+                        MT_FRAME_KEYS(X)
+#undef X
+#define X(name, type, since) {"Annotation", #name, #type, since},
+                            MT_ANNOTATION_KEYS(X)
+#undef X
+};
+
+static const char *type_text(const char *type)
+{
+    static const char *const texts[][2] = {{"STR", "string"},
+                                           {"U64", "integer from 0"},
+                                           {"I64", "integer"},
+                                           {"BOOL", "true or false"},
+                                           {"POOL", "pair of integers"},
+                                           {"STACK", "list of frames"},
+                                           {"BLOCKS", "list of blocks"},
+                                           {"HISTORY", "list of entries"},
+                                           {"VALUE", "dictionary"},
+                                           {"SEGMENTS", "list of segments"},
+                                           {"TRACES", "list of lists of events"},
+                                           {"ANNOTATIONS", "list of annotations"}};
+    for (size_t i = 0; i < MT_COUNT(texts); i++) {
+        if (strcmp(texts[i][0], type) == 0) {
+            return texts[i][1];
+        }
+    }
+    return type;
+}
+
+static void put_keys(void)
+{
+    const char *record = "";
+    for (size_t i = 0; i < MT_COUNT(KEYS); i++) {
+        if (strcmp(record, KEYS[i].record) != 0) {
+            printf("%s.Ss %s\n.Bl -column external_annotations \"list of lists of events\" since\n",
+                   i ? ".El\n" : "", KEYS[i].record);
+        }
+        record = KEYS[i].record;
+        printf(".It %s Ta %s Ta %s\n", KEYS[i].name, type_text(KEYS[i].type), KEYS[i].since);
+    }
+    puts(".El");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "";
@@ -106,12 +174,14 @@ int main(int argc, char **argv)
         puts(".Bl -tag -width Ds");
         put_list(true);
         puts(".El");
+    } else if (strcmp(what, "--keys") == 0) {
+        put_keys();
     } else if (strcmp(what, "--common") == 0) {
         put_common();
     } else {
         const struct mt_command *c = mt_command_find(what);
         if (!c) {
-            fprintf(stderr, "usage: man_options --verbs|--verb-list|--common|VERB\n");
+            fprintf(stderr, "usage: man_options --verbs|--verb-list|--common|--keys|VERB\n");
             return 2;
         }
         put_verb(c);
