@@ -30,6 +30,10 @@ bool mt_vec_grow(void *v, size_t *cap, size_t want, size_t size) MT_NODISCARD;
 #define mt_vec_push(vec, item)                                                                     \
     (mt_vec_reserve((vec), (vec)->n + 1) ? ((vec)->v[(vec)->n++] = (item), true) : false)
 
+/* Tells the system that an array of so many bytes, just reserved, will be filled: it may then give
+ * pages of 2 MiB instead of 512 small ones. Advice only. */
+void mt_vec_expect_large(void *items, size_t bytes);
+
 /* Frees the items and makes the vector empty. */
 #define mt_vec_release(vec) (mt_mem_free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 

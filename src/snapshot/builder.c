@@ -254,6 +254,15 @@ bool mt_builder_event(struct mt_builder *b, const struct mt_event *e)
     return b->columns_used == 0 || extend_columns(b);
 }
 
+bool mt_builder_expect_events(struct mt_builder *b, size_t n)
+{
+    if (!mt_vec_reserve(&b->events, n)) {
+        return false;
+    }
+    mt_vec_expect_large(b->events.v, b->events.cap * sizeof *b->events.v);
+    return true;
+}
+
 size_t mt_builder_n_events(const struct mt_builder *b)
 {
     return b->events.n;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Growth of the arrays of vec.h. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <memtool/vec.h>
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_FROM_BYTES = 4 << 20 };
 
 bool mt_vec_grow(void *v, size_t *cap, size_t want, size_t size)
 {
@@ -23,4 +27,17 @@ bool mt_vec_grow(void *v, size_t *cap, size_t want, size_t size)
     memcpy(v, &p, sizeof p);
     *cap = n;
     return true;
+}
+
+void mt_vec_expect_large(void *items, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t first = ((uintptr_t)items + 4095) & ~(uintptr_t)4095;
+    if (bytes >= HUGE_FROM_BYTES) {
+        madvise((void *)first, bytes - (first - (uintptr_t)items), MADV_HUGEPAGE);
+    }
+#else
+    (void)items;
+    (void)bytes;
+#endif
 }
