@@ -220,7 +220,7 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
                           struct mt_live_refusal *refusal)
 {
     struct mt_raw_stack raw;
-    struct mt_live_device *d;
+    struct mt_live_device *d = NULL;
     struct mt_error err;
     uint64_t addr = 0;
     if (size == 0) {
@@ -279,7 +279,7 @@ static enum mt_status release_locked(struct mt_live *live, uint64_t addr, int hi
         MT_LIKELY(mt_alloc_free_at(live->devices[hint].alloc, addr, stack, &status, err))) {
         return status;
     }
-    struct mt_live_device *d;
+    struct mt_live_device *d = NULL;
     mt_alloc_block block = find_block(live, addr, hint, &d);
     return block.i ? mt_alloc_free(d->alloc, block, stack, err) : unknown_address(addr, err);
 }
@@ -302,7 +302,7 @@ enum mt_status mt_live_release(struct mt_live *live, uint64_t addr, int device,
 enum mt_status mt_live_record_stream(struct mt_live *live, uint64_t addr, uint64_t stream,
                                      struct mt_error *err)
 {
-    struct mt_live_device *d;
+    struct mt_live_device *d = NULL;
     mt_quick_lock_take(&live->lock);
     mt_alloc_block block = find_block(live, addr, -1, &d);
     enum mt_status status =
@@ -316,7 +316,7 @@ enum mt_status mt_live_record_stream(struct mt_live *live, uint64_t addr, uint64
 static enum mt_status set_fraction(struct mt_live *live, double fraction, int device,
                                    struct mt_error *err)
 {
-    struct mt_live_device *d;
+    struct mt_live_device *d = NULL;
     if (!(fraction >= 0.0 && fraction <= 1.0)) {
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "the memory fraction is %g, allowed is 0 to 1",
                        fraction);

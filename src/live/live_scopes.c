@@ -99,7 +99,7 @@ enum mt_status mt_live_scopes_update(struct mt_live *live, struct mt_live_device
 enum mt_status mt_live_scope_begin(struct mt_live *live, int device, struct mt_alloc_pool_id id,
                                    struct mt_error *err)
 {
-    struct mt_live_device *d;
+    struct mt_live_device *d = NULL;
     const struct mt_live_scope wanted = {.capture = id.b == 0, .thread = pthread_self(), .id = id};
     mt_quick_lock_take(&live->lock);
     enum mt_status status = mt_live_device(live, device, &d, err);
