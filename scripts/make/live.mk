@@ -24,9 +24,11 @@ $(BUILD)/library/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LIVE_CFLAGS) -MMD -MP -c $< -o $@
 -include $(LIBRARY_OBJECTS:.o=.d)
 
+# Across files gcc inlines so far that it no longer sees that a value is set whenever the status is OK.
 $(BUILD)/libmemtool_alloc.so: $(LIBRARY_OBJECTS)
 	@echo "  LD   $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LIVE_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libmemtool_alloc.so \
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-maybe-uninitialized $(LIVE_CFLAGS) $(ALL_LDFLAGS) \
+	  -shared -Wl,-soname,libmemtool_alloc.so \
 	  -Wl,-z,nodelete -Wl,--gc-sections $^ -lm -lpthread -ldl $(LDLIBS) -o $@
 
 .PHONY: libmemtool_alloc
