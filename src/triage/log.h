@@ -23,6 +23,10 @@
 #define MT_LOG_MESSAGE_LINES 26
 #define MT_LOG_MESSAGE_BYTES 8192
 #define MT_LOG_MESSAGE_HITS 8
+/* Messages for which the lines before them are searched; later ones do without. */
+#define MT_LOG_CONTEXTS 2000
+/* Settings kept, one after the other: a log of many runs. */
+#define MT_LOG_CONF_CHANGES 100
 /* No phrase is longer. */
 #define MT_LOG_PHRASE_MAX 64
 
@@ -38,7 +42,7 @@ struct mt_log_message {
     size_t n_ends;
     size_t hits[MT_LOG_MESSAGE_HITS];
     size_t n_hits;
-    struct mt_str first; /* the first line, cleaned; in the arena */
+    struct mt_buf first; /* the first line, cleaned */
     const char *phase;   /* from the lines before */
     const char *program;
     int64_t step;
@@ -73,9 +77,11 @@ struct mt_log {
     bool follow;    /* look at the next line too: a wrap may have cut a word in two */
     struct mt_log_message messages[MT_LOG_MESSAGES];
     size_t n_open;
+    size_t contexts;
     struct mt_incidents incidents;
     struct mt_steps steps;
     struct mt_tables tables;
+    size_t conf_changes;
     struct mt_str conf; /* PYTORCH_CUDA_ALLOC_CONF, in the arena */
     bool no_memory;
 };

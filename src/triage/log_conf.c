@@ -58,7 +58,12 @@ void mt_log_conf_take(struct mt_log *log, struct mt_str clean)
     if (value == at || mt_str_find(text, MT_STR(":")) == SIZE_MAX || is_hint(before, after)) {
         return;
     }
-    struct mt_str copy = mt_arena_copy(log->arena, text.p, text.n < 200 ? text.n : 200);
+    text.n = text.n < 200 ? text.n : 200;
+    if (mt_str_equal(text, log->conf) || log->conf_changes >= MT_LOG_CONF_CHANGES) {
+        return;
+    }
+    struct mt_str copy = mt_arena_copy(log->arena, text.p, text.n);
+    log->conf_changes++;
     log->no_memory |= copy.p == NULL;
     log->conf = copy.p ? copy : log->conf;
 }

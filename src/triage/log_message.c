@@ -41,7 +41,7 @@ static struct mt_incident incident_of(const struct mt_log_message *m, const char
                                 .step = m->step,
                                 .phase = m->phase ? m->phase : "",
                                 .program = m->program ? m->program : "",
-                                .text = m->first};
+                                .text = mt_buf_view(&m->first)};
 }
 
 static void close_message(struct mt_log *log, struct mt_log_message *m)
@@ -64,8 +64,13 @@ static void close_message(struct mt_log *log, struct mt_log_message *m)
     mt_log_fields_derive(&incident);
     incident.recovered = mt_log_says_recovered(message.text);
     size_t index;
+    size_t before = log->incidents.list.n;
     if (!mt_incidents_add(&log->incidents, &incident, &index)) {
         log->no_memory = true;
+    } else if (log->incidents.list.n > before) {
+        struct mt_incident *kept = &log->incidents.list.v[index];
+        kept->text = mt_arena_copy(log->arena, kept->text.p, kept->text.n);
+        log->no_memory |= kept->text.p == NULL;
     }
 }
 
@@ -110,12 +115,12 @@ static struct mt_log_message *free_message(struct mt_log *log)
 }
 
 /* The line for people, as long as one reads it. */
-static struct mt_str first_line(struct mt_log *log)
+static void keep_first(struct mt_log *log, struct mt_log_message *m)
 {
     struct mt_str clean = log->now.clean;
-    struct mt_str copy = mt_arena_copy(log->arena, clean.p, clean.n < 400 ? clean.n : 400);
-    log->no_memory |= copy.p == NULL;
-    return copy.p ? copy : MT_STR("");
+    mt_buf_reset(&m->first);
+    mt_buf_add(&m->first, clean.p, clean.n < 400 ? clean.n : 400);
+    log->no_memory |= m->first.failed;
 }
 
 /* Up to this much of a line stands in front of a message's phrase and belongs to it. */
@@ -126,7 +131,7 @@ static void open_message(struct mt_log *log, struct mt_str text, size_t own,
 {
     struct mt_log_message *m = free_message(log);
     size_t at = hit->at;
-    struct mt_buf kept = m->text;
+    struct mt_buf kept = m->text, first = m->first;
     size_t begin = log->tail_told && at >= own ? own : 0;
     begin = at > begin + BEFORE_HEAD ? at - BEFORE_HEAD : begin;
     *m = (struct mt_log_message){.open = true,
@@ -137,14 +142,18 @@ static void open_message(struct mt_log *log, struct mt_str text, size_t own,
                                  .hit_line = log->now.number,
                                  .lines_left = MT_LOG_MESSAGE_LINES,
                                  .text = kept,
+                                 .first = first,
+                                 .step = -1,
                                  .head = at - begin,
                                  .hits = {hit->which},
                                  .n_hits = 1};
     mt_buf_reset(&m->text);
     mt_buf_str(&m->text, (struct mt_str){text.p + begin, text.n - begin});
     m->ends[m->n_ends++] = m->text.n;
-    m->first = first_line(log);
-    mt_log_context(log, before, m);
+    keep_first(log, m);
+    if (log->contexts++ < MT_LOG_CONTEXTS) {
+        mt_log_context(log, before, m);
+    }
     log->n_open++;
 }
 
@@ -184,7 +193,7 @@ static void add_hit(struct mt_log *log, struct mt_log_message *m, struct mt_str 
     if (better && text.n - hit->at <= m->text.n) {
         m->line = log->now.number;
         m->head = m->text.n - (text.n - hit->at);
-        m->first = first_line(log);
+        keep_first(log, m);
     }
 }
 

@@ -108,6 +108,7 @@ void mt_log_release(struct mt_log *log)
     mt_buf_release(&log->joined);
     for (size_t i = 0; i < MT_LOG_MESSAGES; i++) {
         mt_buf_release(&log->messages[i].text);
+        mt_buf_release(&log->messages[i].first);
     }
     mt_incidents_release(&log->incidents);
     mt_steps_release(&log->steps);
