@@ -49,8 +49,8 @@ bool mt_builder_shapes_full(const struct mt_builder *b);
 /* Appends; e->shape and e->stream must be indexes that this builder gave. Events of one trace must
  * be appended one after the other. */
 bool mt_builder_event(struct mt_builder *b, const struct mt_event *e) MT_NODISCARD;
-/* Room for so many events is set aside, since that many are expected; a guess that is too high costs
- * no memory. False when there is none. */
+/* Room for so many events is set aside, since that many are expected; a guess that is too high
+ * costs no memory. False when there is none. */
 bool mt_builder_expect_events(struct mt_builder *b, size_t n) MT_NODISCARD;
 size_t mt_builder_n_events(const struct mt_builder *b);
 
