@@ -32,7 +32,7 @@ struct mt_sim_bound {
 };
 
 struct mt_sim_options {
-    mt_torch_release release; /* of the policy; 0: told by the file, else 2.11 */
+    mt_torch_release release; /* of the policy; 0: 2.11 */
     bool has_limit;           /* PyTorch's own bound, the memory fraction in bytes */
     uint64_t limit;
     bool has_capacity; /* what the driver can give this process */
@@ -122,8 +122,8 @@ struct mt_sim_output {
 
 /*
  * The recorded settings over the recorded addresses. Must run once before any what-if: it finds the
- * calls of empty_cache, and tries the other policies when none was asked for and 2.11's does not
- * match. `output` may be NULL. Errors: MT_NOMEM, MT_INTERNAL.
+ * calls of empty_cache and, with garbage collection, the limit. `output` may be NULL. On an error
+ * *run still wants mt_sim_run_release, and the output holds nothing. Errors: MT_NOMEM, MT_DEVICE.
  */
 enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
                              struct mt_sim_output *output, struct mt_error *err) MT_NODISCARD;
