@@ -69,7 +69,8 @@ ALL_LDLIBS := $(DEPS_LIBS) -lm -lpthread -ldl $(LDLIBS)
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 MAIN_OBJECT := $(BUILD)/src/cli/main.o
-LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
+# the preload takes the names of dlsym and CUDA: it is a part of libmemtool_alloc.so alone
+LIB_OBJECTS := $(filter-out $(MAIN_OBJECT) $(BUILD)/src/live/preload_%,$(OBJECTS))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))

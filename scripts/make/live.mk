@@ -3,7 +3,8 @@
 # libc, none of the libraries of the command line.
 
 LIVE_SOURCES := $(sort $(wildcard src/live/*.c src/allocator/*.c src/support/*.c))
-LIVE_OBJECTS := $(LIVE_SOURCES:%.c=$(BUILD)/%.o)
+# the preload takes names of libc and CUDA: it stays out of the unit tests
+LIVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/live/preload_%,$(LIVE_SOURCES)))
 FAKE_CUDA := $(BUILD)/tests/fake_cuda/libcuda.so.1
 
 # cuda.h, where there is one, only to compare its layouts with memtool's own
@@ -37,9 +38,16 @@ libmemtool_alloc: $(BUILD)/libmemtool_alloc.so ## build the live CUDA allocator,
 all: libmemtool_alloc
 
 $(BUILD)/tests/fake_cuda/%.o: ALL_CPPFLAGS += -Itests/fake_cuda
-$(FAKE_CUDA): $(BUILD)/tests/fake_cuda/fake_cuda.o
+# as the real ones, they call themselves by their own functions, not by a preload's
+$(FAKE_CUDA): $(BUILD)/tests/fake_cuda/fake_cuda.o $(BUILD)/tests/fake_cuda/fake_lookup.o
 	@echo "  LD   $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libcuda.so.1 $< -lpthread -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,libcuda.so.1 $^ \
+	  -lpthread -o $@
+FAKE_CUDART := $(BUILD)/tests/fake_cuda/libcudart.so.13
+$(FAKE_CUDART): $(BUILD)/tests/fake_cuda/fake_cudart.o
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,libcudart.so.13 $^ \
+	  -ldl -o $@
 
 # Unit tests test_live_*: over the fake driver, which they find by dlopen as a program would.
 TEST_DEVICE := $(BUILD)/tests/device/device_conformance.o
@@ -63,6 +71,12 @@ $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmem
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
+# A CUDA program that knows nothing of memtool: linked to the runtime alone.
+PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program
+$(PRELOAD_PROGRAM): $(BUILD)/tests/live/preload_program.o $(FAKE_CUDART)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
+
 ifneq ($(shell command -v $(CXX) 2>/dev/null),)
 TORCH_PROGRAM := $(BUILD)/tests/live/torch_program
 endif
@@ -79,10 +93,11 @@ $(BUILD)/tests/live/torch_program: tests/live/torch_program.cpp $(BUILD)/tests/l
 RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHON) tests/live/run-live $(BUILD)
 
 .PHONY: live-tests check-live
-live-tests: $(DOOR_PROGRAMS) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
 tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)
+	$(Q)tests/live/run-preload $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
 .PHONY: check-tsan
@@ -95,6 +110,10 @@ ifeq ($(VARIANT),release)
 CHECK_MORE += 'MAKEFLAGS= $(MAKE) --no-print-directory check-tsan'
 endif
 CHECK_MORE += '$(RUN_LIVE)'
+# nor preloaded
+ifeq ($(filter asan tsan,$(VARIANT)),)
+CHECK_MORE += 'tests/live/run-preload $(BUILD)'
+endif
 
 .PHONY: check-gpu
 check-gpu: ## test the live allocator on this machine's GPU, with PyTorch

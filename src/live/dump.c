@@ -183,6 +183,14 @@ enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt
     return status;
 }
 
+enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,
+                                   const struct mt_alloc_segment_view *segment,
+                                   const struct mt_alloc_block_view *block, struct mt_error *err)
+{
+    d->device = device;
+    return copy_segment(d, segment) && copy_block(d, block) ? MT_OK : mt_fail_nomem(err);
+}
+
 static bool copy_trace(struct mt_dump *d, const struct mt_record_ring *ring)
 {
     struct trace *t = &d->traces[d->n_traces++];

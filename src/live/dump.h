@@ -23,6 +23,12 @@ void mt_dump_free(struct mt_dump *d);
 enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt_alloc *a,
                                   struct mt_error *err) MT_NODISCARD;
 
+/* A segment of one block, where there is no allocator to walk. Order as above. Errors: MT_NOMEM. */
+enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,
+                                   const struct mt_alloc_segment_view *segment,
+                                   const struct mt_alloc_block_view *block, struct mt_error *err)
+    MT_NODISCARD;
+
 /* With the lock: copies events, stacks, streams and marks. `n_devices` rings are written. Errors:
  * MT_NOMEM. */
 enum mt_status mt_dump_add_recorder(struct mt_dump *d, const struct mt_recorder *r, int n_devices,

@@ -29,22 +29,17 @@ static void *work(void *ctx)
     struct mt_dumper *d = ctx;
     for (;;) {
         struct mt_error err;
-        if (wait_for_work(d) && mt_live_dump(d->live, NULL, NULL, 0, &err) != MT_OK &&
-            d->on_failure) {
+        if (wait_for_work(d) && d->dump(d->ctx, &err) != MT_OK && d->on_failure) {
             d->on_failure(err.text);
         }
     }
     return NULL;
 }
 
-enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_live *live, uint32_t every_s,
-                               void (*on_failure)(const char *text), struct mt_error *err)
+enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err)
 {
     pthread_t thread;
     sigset_t all, before;
-    d->live = live;
-    d->every_s = every_s;
-    d->on_failure = on_failure;
     if (sem_init(&d->wake, 0, 0) != 0) {
         return mt_fail_nomem(err);
     }

@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "live.h"
+#include <memtool/compiler.h>
+#include <memtool/error.h>
 
 struct mt_dumper {
     sem_t wake;
-    struct mt_live *live;
+    enum mt_status (*dump)(void *ctx, struct mt_error *err);
+    void *ctx;        /* of dump */
     uint32_t every_s; /* 0: only when woken */
     void (*on_failure)(const char *text);
 };
 
-/* Starts the thread, which runs to the end of the process; *d must live as long. `on_failure` may
- * be NULL. Errors: MT_NOMEM. */
-enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_live *live, uint32_t every_s,
-                               void (*on_failure)(const char *text), struct mt_error *err)
-    MT_NODISCARD;
+/* Starts the thread, which runs to the end of the process; *d must live as long. The caller has set
+ * dump, ctx, every_s, and on_failure, which may be NULL. Errors: MT_NOMEM. */
+enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err) MT_NODISCARD;
 
 /* Asks for a snapshot. Async-signal-safe. */
 void mt_dumper_wake(struct mt_dumper *d);

@@ -96,12 +96,21 @@ static void on_signal(int number)
 
 /* ---- beginning ---- */
 
+static enum mt_status dump_live(void *live, struct mt_error *err)
+{
+    return mt_live_dump(live, NULL, NULL, 0, err);
+}
+
 static enum mt_status start_triggers(const struct mt_record_settings *s, struct mt_error *err)
 {
     if (s->signal == 0 && s->every_s == 0) {
         return MT_OK;
     }
-    MT_TRY(mt_dumper_start(&shim.dumper, shim.live, s->every_s, say, err));
+    shim.dumper.dump = dump_live;
+    shim.dumper.ctx = shim.live;
+    shim.dumper.every_s = s->every_s;
+    shim.dumper.on_failure = say;
+    MT_TRY(mt_dumper_start(&shim.dumper, err));
     if (s->signal) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library as a preload, MEMTOOL_PRELOAD=record: every CUDA allocation of a process is watched
+ * on its way to the real function and written down with its stack. Nothing happens, and calls go
+ * straight through, unless that variable is set; nothing is started before the first allocation.
+ *
+ * A call of the runtime leads to calls of the driver: the outermost one is written down, with the
+ * library that made it as its innermost frame. Locks: one, inside; nothing that may call back runs
+ * under it.
+ */
+#ifndef LIVE_PRELOAD_H
+#define LIVE_PRELOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The functions that are watched: X(id, symbol, where it lives). */
+#define MT_PRELOAD_CALLS(X)                                                                        \
+    X(RT_MALLOC, "cudaMalloc", RUNTIME)                                                            \
+    X(RT_FREE, "cudaFree", RUNTIME)                                                                \
+    X(RT_MALLOC_ASYNC, "cudaMallocAsync", RUNTIME)                                                 \
+    X(RT_MALLOC_ASYNC_PTSZ, "cudaMallocAsync_ptsz", RUNTIME)                                       \
+    X(RT_FREE_ASYNC, "cudaFreeAsync", RUNTIME)                                                     \
+    X(RT_FREE_ASYNC_PTSZ, "cudaFreeAsync_ptsz", RUNTIME)                                           \
+    X(RT_MALLOC_MANAGED, "cudaMallocManaged", RUNTIME)                                             \
+    X(RT_MALLOC_PITCH, "cudaMallocPitch", RUNTIME)                                                 \
+    X(RT_ENTRY_POINT, "cudaGetDriverEntryPoint", RUNTIME)                                          \
+    X(RT_ENTRY_POINT_VERSION, "cudaGetDriverEntryPointByVersion", RUNTIME)                         \
+    X(CU_ALLOC, "cuMemAlloc_v2", DRIVER)                                                           \
+    X(CU_FREE, "cuMemFree_v2", DRIVER)                                                             \
+    X(CU_ALLOC_MANAGED, "cuMemAllocManaged", DRIVER)                                               \
+    X(CU_ALLOC_PITCH, "cuMemAllocPitch_v2", DRIVER)                                                \
+    X(CU_ALLOC_ASYNC, "cuMemAllocAsync", DRIVER)                                                   \
+    X(CU_ALLOC_ASYNC_PTSZ, "cuMemAllocAsync_ptsz", DRIVER)                                         \
+    X(CU_FREE_ASYNC, "cuMemFreeAsync", DRIVER)                                                     \
+    X(CU_FREE_ASYNC_PTSZ, "cuMemFreeAsync_ptsz", DRIVER)                                           \
+    X(CU_CREATE, "cuMemCreate", DRIVER)                                                            \
+    X(CU_RELEASE, "cuMemRelease", DRIVER)                                                          \
+    X(CU_RETAIN, "cuMemRetainAllocationHandle", DRIVER)                                            \
+    X(CU_MAP, "cuMemMap", DRIVER)                                                                  \
+    X(CU_UNMAP, "cuMemUnmap", DRIVER)                                                              \
+    X(CU_PROC, "cuGetProcAddress", DRIVER)                                                         \
+    X(CU_PROC_V2, "cuGetProcAddress_v2", DRIVER)                                                   \
+    X(CU_DEVICE, "cuCtxGetDevice", UNWATCHED)                                                      \
+    X(CU_INFO, "cuMemGetInfo_v2", UNWATCHED)
+
+enum mt_preload_call {
+#define X(id, symbol, lives) MT_CALL_##id,
+    MT_PRELOAD_CALLS(X)
+#undef X
+        MT_CALL_COUNT
+};
+
+typedef void (*mt_preload_function)(void); /* any function, to be cast to what it is */
+
+/* ---- finding the real functions (preload_find.c) ---- */
+
+/* The real function; NULL when the process has no such library, or one without it. Looked up on
+ * first use. */
+mt_preload_function mt_preload_real(enum mt_preload_call call);
+
+/* What a lookup of `symbol` that gave `found` is to give instead: the watcher, which then leads to
+ * `found`; `found` itself for everything else. Accepts NULL for `found`. */
+void *mt_preload_replace(const char *symbol, void *found);
+
+/* The watcher of a call, as the process sees it (preload_driver.c, preload_runtime.c). */
+mt_preload_function mt_preload_watcher(enum mt_preload_call call);
+
+/* ---- what is written down (preload_watch.c) ---- */
+
+/* Whether MEMTOOL_PRELOAD asks for recording. Cheap, safe at any time. */
+bool mt_preload_on(void);
+
+/* Whether this thread is at work for memtool itself: then nothing is watched or replaced. */
+bool mt_preload_own(void);
+
+/* Around a real call. False: it is a part of a watched call, or memtool's own, or nothing is
+ * recorded; then it goes straight through, without mt_preload_leave. */
+bool mt_preload_enter(void);
+void mt_preload_leave(void);
+
+/* After an allocation, still entered: `result` is what it returned (2 is out of memory in runtime
+ * and driver alike), `addr` counts when it is 0. `device` -1: the current one. */
+struct mt_preload_request {
+    int result;
+    int device;
+    uint64_t addr;
+    uint64_t size;
+    uint64_t stream;
+};
+void mt_preload_allocated(const struct mt_preload_request *r);
+
+/* Before a free, because afterwards the address may be another thread's: takes the allocation out.
+ * The result goes to mt_preload_freed after the call, which puts it back when that failed. */
+struct mt_preload_taken {
+    bool known;
+    int device;
+    uint64_t addr, size, stream;
+    uint32_t stack; /* of the allocation */
+};
+void mt_preload_take(uint64_t addr, struct mt_preload_taken *out);
+void mt_preload_freed(const struct mt_preload_taken *t, int result);
+
+/* Physical memory, which has no address of its own: it stands at MT_PRELOAD_PAGES and above, and
+ * is there as long as a handle or a mapping holds it. */
+#define MT_PRELOAD_PAGES ((uint64_t)1 << 60)
+void mt_preload_page_created(int result, uint64_t handle, uint64_t size, int device);
+void mt_preload_page_retained(uint64_t handle);
+void mt_preload_page_released(uint64_t handle);
+void mt_preload_page_mapped(uint64_t addr, uint64_t handle);
+void mt_preload_page_unmapped(uint64_t addr, uint64_t size);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* How the watchers are declared: they take the names that the CUDA libraries have. */
+#ifndef LIVE_PRELOAD_DOORS_H
+#define LIVE_PRELOAD_DOORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "preload.h"
+
+#define MT_DOOR __attribute__((visibility("default")))
+
+/* Declares `real`, or returns "unknown error" where there is nothing behind the watcher. */
+#define MT_REAL(call, arguments)                                                                   \
+    int(*real) arguments = (int(*) arguments)mt_preload_real(MT_CALL_##call);                      \
+    if (!real) {                                                                                   \
+        return 999;                                                                                \
+    }
+
+/* cudaError_t and CUresult are ints, streams and properties pointers, device pointers numbers. */
+MT_DOOR int cudaMalloc(void **ptr, size_t size);
+MT_DOOR int cudaMallocManaged(void **ptr, size_t size, unsigned flags);
+MT_DOOR int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
+MT_DOOR int cudaMallocAsync(void **ptr, size_t size, void *stream);
+MT_DOOR int cudaMallocAsync_ptsz(void **ptr, size_t size, void *stream);
+MT_DOOR int cudaFree(void *ptr);
+MT_DOOR int cudaFreeAsync(void *ptr, void *stream);
+MT_DOOR int cudaFreeAsync_ptsz(void *ptr, void *stream);
+MT_DOOR int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    int *status);
+MT_DOOR int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags, int *status);
+
+MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size);
+MT_DOOR int cuMemFree_v2(uint64_t addr);
+MT_DOOR int cuMemAllocManaged(uint64_t *addr, size_t size, unsigned flags);
+MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size_t height,
+                               unsigned element);
+MT_DOOR int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream);
+MT_DOOR int cuMemAllocAsync_ptsz(uint64_t *addr, size_t size, void *stream);
+MT_DOOR int cuMemFreeAsync(uint64_t addr, void *stream);
+MT_DOOR int cuMemFreeAsync_ptsz(uint64_t addr, void *stream);
+MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigned long long flags);
+MT_DOOR int cuMemRelease(uint64_t handle);
+MT_DOOR int cuMemRetainAllocationHandle(uint64_t *handle, void *addr);
+MT_DOOR int cuMemMap(uint64_t addr, size_t size, size_t offset, uint64_t handle,
+                     unsigned long long flags);
+MT_DOOR int cuMemUnmap(uint64_t addr, size_t size);
+MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
+MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+                                int *status);
+
+/* mt_preload_replace for a function that the driver was asked for by name, CUDA release (12040 is
+ * 12.4) and flags (2: the variant for a default stream of each thread) (preload_driver.c). */
+void *mt_preload_replace_proc(const char *symbol, void *function, int version,
+                              unsigned long long flags);
+
+#endif

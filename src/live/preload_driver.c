@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The watchers of the CUDA driver. Programs that link libcuda find them because they come first;
+ * those that ask dlsym or cuGetProcAddress are given them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "allocator/cuda_driver.h"
+#include "preload.h"
+#include "preload_doors.h"
+
+static int done(int result, const uint64_t *addr, size_t size, const void *stream)
+{
+    const struct mt_preload_request r = {.result = result,
+                                         .device = -1,
+                                         .addr = result == 0 ? *addr : 0,
+                                         .size = size,
+                                         .stream = (uintptr_t)stream};
+    mt_preload_allocated(&r);
+    mt_preload_leave();
+    return result;
+}
+
+MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size)
+{
+    MT_REAL(CU_ALLOC, (uint64_t *, size_t));
+    if (!mt_preload_enter()) {
+        return real(addr, size);
+    }
+    return done(real(addr, size), addr, size, NULL);
+}
+
+MT_DOOR int cuMemAllocManaged(uint64_t *addr, size_t size, unsigned flags)
+{
+    MT_REAL(CU_ALLOC_MANAGED, (uint64_t *, size_t, unsigned));
+    if (!mt_preload_enter()) {
+        return real(addr, size, flags);
+    }
+    return done(real(addr, size, flags), addr, size, NULL);
+}
+
+MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size_t height,
+                               unsigned element)
+{
+    MT_REAL(CU_ALLOC_PITCH, (uint64_t *, size_t *, size_t, size_t, unsigned));
+    if (!mt_preload_enter()) {
+        return real(addr, pitch, width, height, element);
+    }
+    int result = real(addr, pitch, width, height, element);
+    return done(result, addr, (result == 0 ? *pitch : width) * height, NULL);
+}
+
+MT_DOOR int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream)
+{
+    MT_REAL(CU_ALLOC_ASYNC, (uint64_t *, size_t, void *));
+    if (!mt_preload_enter()) {
+        return real(addr, size, stream);
+    }
+    return done(real(addr, size, stream), addr, size, stream);
+}
+
+MT_DOOR int cuMemAllocAsync_ptsz(uint64_t *addr, size_t size, void *stream)
+{
+    MT_REAL(CU_ALLOC_ASYNC_PTSZ, (uint64_t *, size_t, void *));
+    if (!mt_preload_enter()) {
+        return real(addr, size, stream);
+    }
+    return done(real(addr, size, stream), addr, size, stream);
+}
+
+MT_DOOR int cuMemFree_v2(uint64_t addr)
+{
+    struct mt_preload_taken taken;
+    MT_REAL(CU_FREE, (uint64_t));
+    if (addr == 0 || !mt_preload_enter()) {
+        return real(addr);
+    }
+    mt_preload_take(addr, &taken);
+    int result = real(addr);
+    mt_preload_freed(&taken, result);
+    mt_preload_leave();
+    return result;
+}
+
+static int free_async(int (*real)(uint64_t, void *), uint64_t addr, void *stream)
+{
+    struct mt_preload_taken taken;
+    if (addr == 0 || !mt_preload_enter()) {
+        return real(addr, stream);
+    }
+    mt_preload_take(addr, &taken);
+    int result = real(addr, stream);
+    mt_preload_freed(&taken, result);
+    mt_preload_leave();
+    return result;
+}
+
+MT_DOOR int cuMemFreeAsync(uint64_t addr, void *stream)
+{
+    MT_REAL(CU_FREE_ASYNC, (uint64_t, void *));
+    return free_async(real, addr, stream);
+}
+
+MT_DOOR int cuMemFreeAsync_ptsz(uint64_t addr, void *stream)
+{
+    MT_REAL(CU_FREE_ASYNC_PTSZ, (uint64_t, void *));
+    return free_async(real, addr, stream);
+}
+
+/* ---- physical memory and its mappings ---- */
+
+MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigned long long flags)
+{
+    const struct mt_cuda_memory_prop *p = prop;
+    MT_REAL(CU_CREATE, (uint64_t *, size_t, const void *, unsigned long long));
+    if (!p || p->location.type != MT_CUDA_LOCATION_DEVICE || !mt_preload_enter()) {
+        return real(handle, size, prop, flags); /* memory of the host is not the device's */
+    }
+    int result = real(handle, size, prop, flags);
+    mt_preload_page_created(result, result == 0 ? *handle : 0, size, p->location.id);
+    mt_preload_leave();
+    return result;
+}
+
+MT_DOOR int cuMemRelease(uint64_t handle)
+{
+    MT_REAL(CU_RELEASE, (uint64_t));
+    if (mt_preload_enter()) {
+        mt_preload_page_released(handle);
+        mt_preload_leave();
+    }
+    return real(handle);
+}
+
+MT_DOOR int cuMemRetainAllocationHandle(uint64_t *handle, void *addr)
+{
+    MT_REAL(CU_RETAIN, (uint64_t *, void *));
+    int result = real(handle, addr);
+    if (result == 0 && mt_preload_enter()) {
+        mt_preload_page_retained(*handle);
+        mt_preload_leave();
+    }
+    return result;
+}
+
+MT_DOOR int cuMemMap(uint64_t addr, size_t size, size_t offset, uint64_t handle,
+                     unsigned long long flags)
+{
+    MT_REAL(CU_MAP, (uint64_t, size_t, size_t, uint64_t, unsigned long long));
+    int result = real(addr, size, offset, handle, flags);
+    if (result == 0 && mt_preload_enter()) {
+        mt_preload_page_mapped(addr, handle);
+        mt_preload_leave();
+    }
+    return result;
+}
+
+MT_DOOR int cuMemUnmap(uint64_t addr, size_t size)
+{
+    MT_REAL(CU_UNMAP, (uint64_t, size_t));
+    if (mt_preload_enter()) {
+        mt_preload_page_unmapped(addr, size);
+        mt_preload_leave();
+    }
+    return real(addr, size);
+}
+
+/* ---- looking functions up ---- */
+
+/* The names that dlsym has another form for: since this release the name means that form. */
+static const struct {
+    const char *asked, *symbol;
+    int since;
+} forms[] = {
+    {"cuMemAlloc", "cuMemAlloc_v2", 3020},
+    {"cuMemFree", "cuMemFree_v2", 3020},
+    {"cuMemAllocPitch", "cuMemAllocPitch_v2", 3020},
+    {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
+};
+
+void *mt_preload_replace_proc(const char *symbol, void *function, int version,
+                              unsigned long long flags)
+{
+    enum { PER_THREAD_STREAM = 2 };
+    char own_stream[64];
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(symbol, forms[i].asked) == 0 && version >= forms[i].since) {
+            return mt_preload_replace(forms[i].symbol, function);
+        }
+    }
+    if ((flags & PER_THREAD_STREAM) &&
+        (strcmp(symbol, "cuMemAllocAsync") == 0 || strcmp(symbol, "cuMemFreeAsync") == 0)) {
+        snprintf(own_stream, sizeof own_stream, "%s_ptsz", symbol);
+        symbol = own_stream;
+    }
+    return mt_preload_replace(symbol, function);
+}
+
+MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+{
+    MT_REAL(CU_PROC, (const char *, void **, int, uint64_t));
+    int result = real(symbol, function, version, flags);
+    if (result == 0 && function) {
+        *function = mt_preload_replace_proc(symbol, *function, version, flags);
+    }
+    return result;
+}
+
+MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+                                int *status)
+{
+    MT_REAL(CU_PROC_V2, (const char *, void **, int, uint64_t, int *));
+    int result = real(symbol, function, version, flags, status);
+    if (result == 0 && function) {
+        *function = mt_preload_replace_proc(symbol, *function, version, flags);
+    }
+    return result;
+}
+
+/* ---- the table ---- */
+
+#define W(call, function) [MT_CALL_##call] = (mt_preload_function)(function)
+
+mt_preload_function mt_preload_watcher(enum mt_preload_call call)
+{
+    static const mt_preload_function watchers[MT_CALL_COUNT] = {
+        W(RT_MALLOC, cudaMalloc),
+        W(RT_FREE, cudaFree),
+        W(RT_MALLOC_ASYNC, cudaMallocAsync),
+        W(RT_MALLOC_ASYNC_PTSZ, cudaMallocAsync_ptsz),
+        W(RT_FREE_ASYNC, cudaFreeAsync),
+        W(RT_FREE_ASYNC_PTSZ, cudaFreeAsync_ptsz),
+        W(RT_MALLOC_MANAGED, cudaMallocManaged),
+        W(RT_MALLOC_PITCH, cudaMallocPitch),
+        W(RT_ENTRY_POINT, cudaGetDriverEntryPoint),
+        W(RT_ENTRY_POINT_VERSION, cudaGetDriverEntryPointByVersion),
+        W(CU_ALLOC, cuMemAlloc_v2),
+        W(CU_FREE, cuMemFree_v2),
+        W(CU_ALLOC_MANAGED, cuMemAllocManaged),
+        W(CU_ALLOC_PITCH, cuMemAllocPitch_v2),
+        W(CU_ALLOC_ASYNC, cuMemAllocAsync),
+        W(CU_ALLOC_ASYNC_PTSZ, cuMemAllocAsync_ptsz),
+        W(CU_FREE_ASYNC, cuMemFreeAsync),
+        W(CU_FREE_ASYNC_PTSZ, cuMemFreeAsync_ptsz),
+        W(CU_CREATE, cuMemCreate),
+        W(CU_RELEASE, cuMemRelease),
+        W(CU_RETAIN, cuMemRetainAllocationHandle),
+        W(CU_MAP, cuMemMap),
+        W(CU_UNMAP, cuMemUnmap),
+        W(CU_PROC, cuGetProcAddress),
+        W(CU_PROC_V2, cuGetProcAddress_v2),
+    };
+    return watchers[call];
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the watchers see, written down: the table of what is held, events and stacks in a recorder,
+ * and the snapshots - at the end, on a signal, when memory runs out. The watchers are called by
+ * programs that know nothing of memtool, so what they need hangs off one variable here.
+ *
+ * Python frames are caught only where the thread holds the GIL: the caller may hold locks of its
+ * own (PyTorch's allocator does), and waiting for the GIL under them could stop the program.
+ */
+#define _GNU_SOURCE 1 /* RTLD_DEFAULT */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memtool/compiler.h>
+#include <memtool/str.h>
+
+#include "dumper.h"
+#include "preload.h"
+#include "preload_table.h"
+
+enum mode { UNKNOWN, OFF, ON };
+enum { OUT_OF_MEMORY = 2, OOM_PAUSE_S = 1 };
+
+static struct {
+    _Atomic int mode;
+    pthread_once_t once;
+    bool ready; /* the recorder is there; false: it could not be made, all goes straight through */
+    bool forked;
+    pthread_mutex_t lock; /* of table, recorder, n_devices */
+    pthread_mutex_t dump_lock;
+    struct mt_recorder *recorder;
+    struct mt_preload_table table;
+    int n_devices;
+    int (*holds_gil)(void); /* NULL: no Python */
+    const char *list;       /* where snapshots are told of; NULL: nowhere */
+    const char *rank;
+    struct mt_dumper dumper;
+    _Atomic bool told_to_end;
+    bool oom_written;  /* with dump_lock */
+    time_t last_oom_s; /* with dump_lock */
+} watch = {.once = PTHREAD_ONCE_INIT,
+           .lock = PTHREAD_MUTEX_INITIALIZER,
+           .dump_lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct {
+    int own;      /* memtool's own work */
+    bool watched; /* inside a watched call */
+} thread;
+
+bool mt_preload_on(void)
+{
+    int mode = atomic_load_explicit(&watch.mode, memory_order_relaxed);
+    if (MT_UNLIKELY(mode == UNKNOWN)) {
+        const char *text = getenv("MEMTOOL_PRELOAD");
+        mode = text && strcmp(text, "record") == 0 ? ON : OFF;
+        atomic_store_explicit(&watch.mode, mode, memory_order_relaxed);
+    }
+    return mode == ON;
+}
+
+bool mt_preload_own(void)
+{
+    return thread.own > 0;
+}
+
+static void say(const char *text)
+{
+    char line[512];
+    int n = snprintf(line, sizeof line, "memtool: %s\n", text);
+    ssize_t written = write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line);
+    (void)written;
+}
+
+/* ---- snapshots ---- */
+
+/* A snapshot of an out of memory keeps its name; later ones have the reason before the suffix. */
+static bool name_of(const char *why, char *out, size_t size)
+{
+    char pattern[MT_RECORD_PATH_MAX];
+    const char *path = watch.recorder->settings.path;
+    const char *dot = strrchr(path, '.');
+    if (!dot || strchr(dot, '/')) {
+        dot = path + strlen(path);
+    }
+    if (!watch.oom_written || strcmp(why, "oom") == 0) {
+        return mt_record_path(path, (long)getpid(), watch.rank, out, size);
+    }
+    int n = snprintf(pattern, sizeof pattern, "%.*s.%s%s", (int)(dot - path), path, why, dot);
+    return (size_t)n < sizeof pattern &&
+           mt_record_path(pattern, (long)getpid(), watch.rank, out, size);
+}
+
+/* One write, so that lines of several processes do not mix. */
+static void tell(const char *why, const char *path)
+{
+    char line[MT_RECORD_PATH_MAX + 32];
+    int fd = watch.list ? open(watch.list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) {
+        int n = snprintf(line, sizeof line, "%s\t%s\n", why, path);
+        ssize_t written = write(fd, line, (size_t)n);
+        (void)written;
+        close(fd);
+    }
+}
+
+static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
+{
+    pthread_mutex_lock(&watch.lock);
+    enum mt_status status = mt_dump_add_recorder(d, watch.recorder, watch.n_devices, err);
+    if (status == MT_OK) {
+        status = mt_preload_table_dump(&watch.table, d, err);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return status;
+}
+
+/* With dump_lock. */
+static enum mt_status write_snapshot(const char *why, struct mt_error *err)
+{
+    char path[MT_RECORD_PATH_MAX];
+    bool again = watch.oom_written && strcmp(why, "oom") == 0; /* its line is there already */
+    if (!name_of(why, path, sizeof path)) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
+                       watch.recorder->settings.path);
+    }
+    struct mt_dump *d = mt_dump_new();
+    if (!d) {
+        return mt_fail_nomem(err);
+    }
+    enum mt_status status = copy_state(d, err);
+    if (status == MT_OK) {
+        status = mt_dump_write(d, path, err);
+    }
+    mt_dump_free(d);
+    if (status == MT_OK && !again) {
+        tell(why, path);
+    }
+    watch.oom_written |= status == MT_OK && strcmp(why, "oom") == 0;
+    return status;
+}
+
+static enum mt_status dump(const char *why, struct mt_error *err)
+{
+    thread.own++;
+    pthread_mutex_lock(&watch.dump_lock);
+    enum mt_status status = write_snapshot(why, err);
+    pthread_mutex_unlock(&watch.dump_lock);
+    thread.own--;
+    return status;
+}
+
+/* A program that tries sizes until one fits is not to spend its time on snapshots. */
+static void dump_oom(void)
+{
+    struct mt_error err;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&watch.dump_lock);
+    bool due = watch.last_oom_s == 0 || now.tv_sec - watch.last_oom_s >= OOM_PAUSE_S;
+    if (due && write_snapshot("oom", &err) != MT_OK) {
+        say(err.text);
+    }
+    watch.last_oom_s = now.tv_sec;
+    pthread_mutex_unlock(&watch.dump_lock);
+}
+
+/* ---- the moments ---- */
+
+static void at_end(void)
+{
+    struct mt_error err;
+    if (!watch.forked && watch.recorder->settings.at_exit && dump("exit", &err) != MT_OK) {
+        say(err.text);
+    }
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    if (number == SIGTERM) {
+        atomic_store(&watch.told_to_end, true);
+    }
+    mt_dumper_wake(&watch.dumper);
+    errno = saved;
+}
+
+static enum mt_status dump_woken(void *ctx, struct mt_error *err)
+{
+    bool end = atomic_load(&watch.told_to_end);
+    enum mt_status status = dump(end ? "term" : "signal", err);
+    (void)ctx;
+    if (end) {
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        sigaction(SIGTERM, &action, NULL);
+        kill(getpid(), SIGTERM);
+    }
+    return status;
+}
+
+/* The program's own handlers are left alone. */
+static void catch_signal(int number)
+{
+    struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+        before.sa_handler == SIG_DFL) {
+        sigaction(number, &action, NULL);
+    }
+}
+
+static void start_triggers(const struct mt_record_settings *s)
+{
+    struct mt_error err;
+    atexit(at_end);
+    watch.dumper.dump = dump_woken;
+    watch.dumper.every_s = s->every_s;
+    watch.dumper.on_failure = say;
+    if (s->signal == 0 && s->every_s == 0) {
+        return;
+    }
+    if (mt_dumper_start(&watch.dumper, &err) != MT_OK) {
+        say(err.text);
+        return;
+    }
+    if (s->signal) {
+        catch_signal(s->signal);
+        catch_signal(SIGTERM);
+    }
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&watch.dump_lock);
+    pthread_mutex_lock(&watch.lock);
+}
+
+static void after_fork_parent(void)
+{
+    pthread_mutex_unlock(&watch.lock);
+    pthread_mutex_unlock(&watch.dump_lock);
+}
+
+/* The child of a process that uses CUDA cannot use it. */
+static void after_fork_child(void)
+{
+    watch.forked = true;
+    after_fork_parent();
+}
+
+/* ---- beginning, at the first allocation ---- */
+
+static void read_settings(struct mt_record_settings *s)
+{
+    struct mt_error err;
+    const char *text = getenv("MEMTOOL_RECORD");
+    mt_record_settings_default(s);
+    s->at_exit = true;
+    if (text && mt_record_settings_parse(s, mt_str_from(text), &err) != MT_OK) {
+        mt_error_prefix(&err, "MEMTOOL_RECORD is ignored");
+        say(err.text);
+        mt_record_settings_default(s);
+        s->at_exit = true;
+    }
+    if (s->stacks == MT_RECORD_STACKS_AUTO) {
+        s->stacks = MT_RECORD_STACKS_ALL; /* C's name the library that called */
+    }
+}
+
+static void begin(void)
+{
+    struct mt_error err;
+    struct mt_record_settings s;
+    const char *rank = getenv("RANK");
+    read_settings(&s);
+    watch.list = getenv("MEMTOOL_CAPTURE_LIST");
+    watch.rank = rank ? rank : "0";
+    if (mt_recorder_new(&watch.recorder, &err) != MT_OK) {
+        say(err.text);
+        return;
+    }
+    mt_recorder_set(watch.recorder, &s);
+    void *check = watch.recorder->python.found ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
+    memcpy(&watch.holds_gil, &check, sizeof check);
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    start_triggers(&s);
+    watch.ready = true;
+}
+
+bool mt_preload_enter(void)
+{
+    if (!mt_preload_on() || thread.own > 0 || thread.watched) {
+        return false;
+    }
+    thread.own++;
+    pthread_once(&watch.once, begin);
+    thread.own--;
+    thread.watched = watch.ready && !watch.forked;
+    return thread.watched;
+}
+
+void mt_preload_leave(void)
+{
+    thread.watched = false;
+}
+
+/* ---- stacks ---- */
+
+/* Of this thread; 0 for none. Takes the lock by itself, twice when the stack is new. */
+static uint32_t stack_here(bool is_free)
+{
+    struct mt_recorder *r = watch.recorder;
+    struct mt_raw_stack raw;
+    uint32_t how = atomic_load_explicit(&r->how, memory_order_relaxed);
+    mt_raw_stack_reset(&raw);
+    if (how == 0 || (is_free && !(how & MT_HOW_FREES))) {
+        return 0;
+    }
+    if (!watch.holds_gil || watch.holds_gil() != 1) {
+        how &= ~(uint32_t)MT_HOW_PYTHON;
+    }
+    mt_recorder_capture_how(r, how, &raw);
+    pthread_mutex_lock(&watch.lock);
+    uint32_t id = mt_recorder_find_stack(r, &raw);
+    pthread_mutex_unlock(&watch.lock);
+    if (id != 0 || raw.n == 0) {
+        return id;
+    }
+    struct mt_stack_text *text = mt_recorder_describe(r, &raw);
+    if (text && raw.n > 0) {
+        pthread_mutex_lock(&watch.lock);
+        id = mt_recorder_add_stack(r, &raw, text);
+        pthread_mutex_unlock(&watch.lock);
+    }
+    mt_stack_text_free(text);
+    return id;
+}
+
+/* ---- events ---- */
+
+static int current_device(void)
+{
+    int device = 0;
+    int (*get)(int *) = (int (*)(int *))mt_preload_real(MT_CALL_CU_DEVICE);
+    return get && get(&device) == 0 && device >= 0 ? device : 0;
+}
+
+/* Bytes free on the current device; 0 when the driver does not say. */
+static uint64_t device_free(void)
+{
+    size_t free_bytes = 0, total = 0;
+    int (*get)(size_t *, size_t *) = (int (*)(size_t *, size_t *))mt_preload_real(MT_CALL_CU_INFO);
+    return get && get(&free_bytes, &total) == 0 ? free_bytes : 0;
+}
+
+static void note_held(const struct mt_preload_held *h)
+{
+    struct mt_recorder *r = watch.recorder;
+    if (h->device >= watch.n_devices && h->device < MT_RECORD_DEVICES_MAX) {
+        watch.n_devices = h->device + 1;
+    }
+    mt_recorder_tick(r);
+    if (!mt_preload_table_put(&watch.table, h)) {
+        return; /* no memory: what is not in the table is not in the trace either */
+    }
+    mt_recorder_event(r, h->device, MT_RECORD_SEGMENT_ALLOC, h->addr, h->size, h->stream, h->stack);
+    mt_recorder_event(r, h->device, MT_RECORD_ALLOC, h->addr, h->size, h->stream, h->stack);
+}
+
+static void note_oom(int device, uint64_t size, uint64_t stream)
+{
+    uint32_t stack = stack_here(false);
+    uint64_t left = device_free();
+    pthread_mutex_lock(&watch.lock);
+    if (device >= watch.n_devices && device < MT_RECORD_DEVICES_MAX) {
+        watch.n_devices = device + 1;
+    }
+    mt_recorder_tick(watch.recorder);
+    mt_recorder_event(watch.recorder, device, MT_RECORD_OOM, left, size, stream, stack);
+    pthread_mutex_unlock(&watch.lock);
+    if (watch.recorder->settings.on_oom) {
+        dump_oom();
+    }
+}
+
+void mt_preload_allocated(const struct mt_preload_request *r)
+{
+    if (r->result != 0 && r->result != OUT_OF_MEMORY) {
+        return;
+    }
+    thread.own++;
+    int device = r->device >= 0 ? r->device : current_device();
+    if (r->result == OUT_OF_MEMORY) {
+        note_oom(device, r->size, r->stream);
+    } else if (r->addr != 0) {
+        const struct mt_preload_held h = {r->addr, r->size, r->stream, device, stack_here(false)};
+        pthread_mutex_lock(&watch.lock);
+        note_held(&h);
+        pthread_mutex_unlock(&watch.lock);
+    }
+    thread.own--;
+}
+
+static void note_gone(const struct mt_preload_held *h, uint32_t stack)
+{
+    static const enum mt_record_action actions[] = {
+        MT_RECORD_FREE_REQUESTED, MT_RECORD_FREE_COMPLETED, MT_RECORD_SEGMENT_FREE};
+    mt_recorder_tick(watch.recorder);
+    for (size_t i = 0; i < MT_COUNT(actions); i++) {
+        mt_recorder_event(watch.recorder, h->device, actions[i], h->addr, h->size, h->stream,
+                          stack);
+    }
+}
+
+void mt_preload_take(uint64_t addr, struct mt_preload_taken *out)
+{
+    struct mt_preload_held h;
+    thread.own++;
+    uint32_t stack = stack_here(true);
+    pthread_mutex_lock(&watch.lock);
+    *out = (struct mt_preload_taken){.known = mt_preload_table_take(&watch.table, addr, &h)};
+    if (out->known) {
+        note_gone(&h, stack);
+        *out = (struct mt_preload_taken){true, h.device, addr, h.size, h.stream, h.stack};
+    }
+    pthread_mutex_unlock(&watch.lock);
+    thread.own--;
+}
+
+void mt_preload_freed(const struct mt_preload_taken *t, int result)
+{
+    if (!t->known || result == 0) {
+        return;
+    }
+    const struct mt_preload_held h = {t->addr, t->size, t->stream, t->device, t->stack};
+    pthread_mutex_lock(&watch.lock);
+    note_held(&h);
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* ---- physical memory ---- */
+
+void mt_preload_page_created(int result, uint64_t handle, uint64_t size, int device)
+{
+    struct mt_preload_request r = {result, device, 0, size, 0};
+    if (result == 0) {
+        pthread_mutex_lock(&watch.lock);
+        r.addr = mt_preload_table_page(&watch.table, handle, size);
+        pthread_mutex_unlock(&watch.lock);
+    }
+    mt_preload_allocated(&r);
+}
+
+void mt_preload_page_retained(uint64_t handle)
+{
+    pthread_mutex_lock(&watch.lock);
+    mt_preload_table_retain(&watch.table, handle);
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* A page that nothing holds any more. */
+static void end_page(uint64_t addr)
+{
+    struct mt_preload_taken taken;
+    if (addr != 0) {
+        mt_preload_take(addr, &taken);
+    }
+}
+
+void mt_preload_page_released(uint64_t handle)
+{
+    pthread_mutex_lock(&watch.lock);
+    uint64_t addr = mt_preload_table_release(&watch.table, handle);
+    pthread_mutex_unlock(&watch.lock);
+    end_page(addr);
+}
+
+void mt_preload_page_mapped(uint64_t addr, uint64_t handle)
+{
+    pthread_mutex_lock(&watch.lock);
+    mt_preload_table_map(&watch.table, addr, handle);
+    pthread_mutex_unlock(&watch.lock);
+}
+
+void mt_preload_page_unmapped(uint64_t addr, uint64_t size)
+{
+    uint64_t gone = 0;
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&watch.lock);
+        more = mt_preload_table_unmap(&watch.table, addr, size, &gone);
+        pthread_mutex_unlock(&watch.lock);
+        end_page(more ? gone : 0);
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* A libcudart.so.13 that reaches the driver as the real one does: dlopen, dlsym of
+ * cuGetProcAddress_v2, and everything else by that. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FAKE_API __attribute__((visibility("default")))
+
+FAKE_API int cudaMalloc(void **ptr, size_t size);
+FAKE_API int cudaFree(void *ptr);
+FAKE_API int cudaMallocAsync(void **ptr, size_t size, void *stream);
+FAKE_API int cudaFreeAsync(void *ptr, void *stream);
+FAKE_API int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
+FAKE_API int cudaMallocUnwatched(void **ptr, size_t size);
+FAKE_API int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                              unsigned long long flags, int *status);
+
+static struct {
+    int (*get)(const char *symbol, void **function, int version, uint64_t flags, int *status);
+    int (*init)(unsigned flags);
+    int (*retain)(void **ctx, int device);
+    int (*current)(void **ctx);
+    int (*push)(void *ctx);
+    int (*alloc)(uint64_t *addr, size_t size);
+    int (*release)(uint64_t addr);
+    int (*alloc_async)(uint64_t *addr, size_t size, void *stream);
+    int (*free_async)(uint64_t addr, void *stream);
+    void *ctx;
+} driver;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void get(const char *symbol, void *member)
+{
+    driver.get(symbol, member, 13000, 0, NULL);
+}
+
+static void open_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *lookup = library ? dlsym(library, "cuGetProcAddress_v2") : NULL;
+    if (!lookup) {
+        return;
+    }
+    memcpy(&driver.get, &lookup, sizeof lookup);
+    get("cuInit", &driver.init);
+    get("cuDevicePrimaryCtxRetain", &driver.retain);
+    get("cuCtxGetCurrent", &driver.current);
+    get("cuCtxPushCurrent", &driver.push);
+    get("cuMemAlloc", &driver.alloc);
+    get("cuMemFree", &driver.release);
+    get("cuMemAllocAsync", &driver.alloc_async);
+    get("cuMemFreeAsync", &driver.free_async);
+    driver.init(0);
+    driver.retain(&driver.ctx, 0);
+}
+
+/* Every thread has a context once it calls. */
+static int enter(void)
+{
+    void *ctx = NULL;
+    pthread_once(&once, open_driver);
+    if (!driver.get) {
+        return 100;
+    }
+    driver.current(&ctx);
+    return ctx ? 0 : driver.push(driver.ctx);
+}
+
+static int allocate(void **ptr, size_t size)
+{
+    uint64_t addr = 0;
+    int result = enter();
+    result = result ? result : driver.alloc(&addr, size);
+    *ptr = (void *)(uintptr_t)addr;
+    return result;
+}
+
+int cudaMalloc(void **ptr, size_t size)
+{
+    return allocate(ptr, size);
+}
+
+/* Stands for what the preload does not know at this level. */
+int cudaMallocUnwatched(void **ptr, size_t size)
+{
+    return allocate(ptr, size);
+}
+
+int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height)
+{
+    *pitch = (width + 511) / 512 * 512;
+    return allocate(ptr, *pitch * height);
+}
+
+int cudaFree(void *ptr)
+{
+    int result = enter();
+    return result || !ptr ? result : driver.release((uintptr_t)ptr);
+}
+
+int cudaMallocAsync(void **ptr, size_t size, void *stream)
+{
+    uint64_t addr = 0;
+    int result = enter();
+    result = result ? result : driver.alloc_async(&addr, size, stream);
+    *ptr = (void *)(uintptr_t)addr;
+    return result;
+}
+
+int cudaFreeAsync(void *ptr, void *stream)
+{
+    int result = enter();
+    return result ? result : driver.free_async((uintptr_t)ptr, stream);
+}
+
+int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                     unsigned long long flags, int *status)
+{
+    int result = enter();
+    return result ? result : driver.get(symbol, function, (int)version, flags, status);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* A CUDA program that knows nothing of memtool and does one odd thing, named by its first argument;
+ * tests/live/run-preload looks at what a preload writes down. It ends with 3 MiB allocated unless
+ * said otherwise. Exit 0 when the program itself was not disturbed. */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator/cuda_driver.h"
+
+int cudaMalloc(void **ptr, size_t size);
+int cudaFree(void *ptr);
+int cudaMallocAsync(void **ptr, size_t size, void *stream);
+int cudaFreeAsync(void *ptr, void *stream);
+int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
+int cudaMallocUnwatched(void **ptr, size_t size);
+int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                     unsigned long long flags, int *status);
+
+#define EXPECT(x)                                                                                  \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+enum { MIB = 1 << 20 };
+
+static const char *mode = "";
+static const char *file = "";
+static void *early; /* allocated before main */
+
+static void *take(size_t size)
+{
+    void *p = NULL;
+    EXPECT(cudaMalloc(&p, size) == 0 && p);
+    return p;
+}
+
+__attribute__((constructor)) static void before_main(void)
+{
+    const char *wanted = getenv("ALLOCATE_BEFORE_MAIN");
+    if (wanted) {
+        early = take(1 * MIB);
+    }
+}
+
+static void basic(void)
+{
+    void *p = take(2 * MIB), *q = take(5 * MIB), *r = NULL;
+    size_t pitch = 0;
+    (void)p;
+    EXPECT(cudaFree(q) == 0);
+    EXPECT(cudaFree(NULL) == 0);
+    EXPECT(cudaFree((void *)0x1234) != 0); /* refused, and nothing is lost by it */
+    EXPECT(cudaMallocPitch(&r, &pitch, 500, 1024) == 0 && pitch == 512);
+    EXPECT(cudaMallocAsync(&q, 512 * 1024, NULL) == 0);
+    EXPECT(cudaMallocAsync(&r, 7 * MIB, NULL) == 0);
+    EXPECT(cudaFreeAsync(r, NULL) == 0);
+}
+
+static void unwatched(void)
+{
+    void *p = NULL;
+    EXPECT(cudaMallocUnwatched(&p, 3 * MIB) == 0);
+}
+
+static void constructor(void)
+{
+    EXPECT(early);
+    take(2 * MIB);
+}
+
+static void *churn(void *ignored)
+{
+    for (int i = 0; i < 300; i++) {
+        void *p = take((size_t)(1 + i % 7) * 4096);
+        EXPECT(cudaFree(p) == 0);
+    }
+    take(512 * 1024);
+    return ignored;
+}
+
+static void threads(void)
+{
+    pthread_t t[6];
+    for (int i = 0; i < 6; i++) {
+        EXPECT(pthread_create(&t[i], NULL, churn, NULL) == 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        pthread_join(t[i], NULL);
+    }
+}
+
+/* The child of a process with CUDA has none, and its end is not the program's. */
+static void forked(void)
+{
+    int status = -1;
+    void *p = NULL;
+    take(3 * MIB);
+    pid_t child = fork();
+    if (child == 0) {
+        exit(cudaMalloc(&p, MIB) != 0 ? 7 : 1);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+}
+
+static void in_child(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        take(3 * MIB);
+        exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void free_early(void)
+{
+    cudaFree(early);
+}
+
+static void at_the_end(void)
+{
+    early = take(4 * MIB);
+    atexit(free_early); /* registered later, so called before the snapshot of the end */
+    take(3 * MIB);
+}
+
+static void lookups(void)
+{
+    int (*alloc)(uint64_t *, size_t);
+    int (*proc)(const char *, void **, int, uint64_t, int *);
+    uint64_t addr = 0;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    take(1 * MIB);
+    *(void **)&alloc = dlsym(driver, "cuMemAlloc_v2");
+    EXPECT(alloc && alloc(&addr, 1 * MIB) == 0);
+    *(void **)&proc = dlsym(driver, "cuGetProcAddress_v2");
+    EXPECT(proc && proc("cuGetProcAddress", (void **)&proc, 13000, 0, NULL) == 0);
+    EXPECT(proc("cuMemAlloc", (void **)&alloc, 13000, 0, NULL) == 0);
+    EXPECT(alloc(&addr, 512 * 1024) == 0);
+    EXPECT(cudaGetDriverEntryPointByVersion("cuMemAlloc", (void **)&alloc, 13000, 0, NULL) == 0);
+    EXPECT(alloc(&addr, 512 * 1024) == 0);
+    EXPECT(!dlsym(driver, "cuMemAllocPitch_v2")); /* this driver has none */
+    EXPECT(dlerror());
+    EXPECT(dlsym(RTLD_DEFAULT, "cudaMalloc"));
+    /* what stands behind this program, not behind memtool's library */
+    EXPECT(!getenv("LD_PRELOAD") || dlsym(RTLD_NEXT, "memtool_malloc"));
+}
+
+static void pages(void)
+{
+    int (*create)(uint64_t *, size_t, const struct mt_cuda_memory_prop *, unsigned long long);
+    int (*release)(uint64_t);
+    int (*reserve)(uint64_t *, size_t, size_t, uint64_t, unsigned long long);
+    int (*map)(uint64_t, size_t, size_t, uint64_t, unsigned long long);
+    int (*unmap)(uint64_t, size_t);
+    const struct mt_cuda_memory_prop prop = {.type = MT_CUDA_MEMORY_PINNED,
+                                             .location = {MT_CUDA_LOCATION_DEVICE, 0}};
+    uint64_t a = 0, b = 0, c = 0, range = 0;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    take(1 * MIB);
+    *(void **)&create = dlsym(driver, "cuMemCreate");
+    *(void **)&release = dlsym(driver, "cuMemRelease");
+    *(void **)&reserve = dlsym(driver, "cuMemAddressReserve");
+    *(void **)&map = dlsym(driver, "cuMemMap");
+    *(void **)&unmap = dlsym(driver, "cuMemUnmap");
+    EXPECT(reserve(&range, 64 * MIB, 0, 0, 0) == 0);
+    EXPECT(create(&a, 2 * MIB, &prop, 0) == 0 && create(&b, 4 * MIB, &prop, 0) == 0 &&
+           create(&c, 6 * MIB, &prop, 0) == 0);
+    EXPECT(map(range, 2 * MIB, 0, a, 0) == 0 && release(a) == 0);           /* mapped: held */
+    EXPECT(map(range + 2 * MIB, 4 * MIB, 0, b, 0) == 0 && release(b) == 0); /* gone by the unmap */
+    EXPECT(unmap(range + 2 * MIB, 4 * MIB) == 0);
+    EXPECT(release(c) == 0); /* never mapped */
+}
+
+static void out_of_memory(void)
+{
+    void *p = NULL;
+    take(3 * MIB);
+    EXPECT(cudaMalloc(&p, (size_t)1 << 50) == 2);
+}
+
+static void wait_for_file(void)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    for (int i = 0; i < 1000 && access(file, F_OK) != 0; i++) {
+        nanosleep(&moment, NULL);
+    }
+    EXPECT(access(file, F_OK) == 0);
+}
+
+static void asked(void)
+{
+    take(3 * MIB);
+    raise(SIGUSR2);
+    wait_for_file();
+    _exit(0); /* no other snapshot */
+}
+
+static void told_to_end(void)
+{
+    take(3 * MIB);
+    raise(SIGTERM);
+    for (;;) {
+        pause();
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} modes[] = {{"basic", basic},       {"unwatched", unwatched}, {"constructor", constructor},
+             {"threads", threads},   {"fork", forked},         {"child", in_child},
+             {"exit", at_the_end},   {"lookups", lookups},     {"pages", pages},
+             {"oom", out_of_memory}, {"signal", asked},        {"term", told_to_end}};
+
+int main(int argc, char **argv)
+{
+    mode = argc > 1 ? argv[1] : "";
+    file = argc > 2 ? argv[2] : "";
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (strcmp(modes[i].name, mode) == 0) {
+            modes[i].run();
+            return 0;
+        }
+    }
+    return 2;
+}
