@@ -6,9 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "allocator/cuda_driver.h"
 #include "preload.h"
 #include "preload_doors.h"
+
+/* The beginning of CUmemAllocationProp, of cuda.h 13.0. */
+struct page_prop {
+    int type, handle_types;
+    int location_type; /* 1: a device */
+    int device;
+};
 
 static int done(int result, const uint64_t *addr, size_t size, const void *stream)
 {
@@ -112,13 +118,13 @@ MT_DOOR int cuMemFreeAsync_ptsz(uint64_t addr, void *stream)
 
 MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigned long long flags)
 {
-    const struct mt_cuda_memory_prop *p = prop;
+    const struct page_prop *p = prop;
     MT_REAL(CU_CREATE, (uint64_t *, size_t, const void *, unsigned long long));
-    if (!p || p->location.type != MT_CUDA_LOCATION_DEVICE || !mt_preload_enter()) {
+    if (!p || p->location_type != 1 || !mt_preload_enter()) {
         return real(handle, size, prop, flags); /* memory of the host is not the device's */
     }
     int result = real(handle, size, prop, flags);
-    mt_preload_page_created(result, result == 0 ? *handle : 0, size, p->location.id);
+    mt_preload_page_created(result, result == 0 ? *handle : 0, size, p->device);
     mt_preload_leave();
     return result;
 }
