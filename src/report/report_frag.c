@@ -293,10 +293,11 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
               "above, use fewer\ndifferent sizes, then checkpointing.\n",
               r->out);
     } else {
-        fputs(
-            "\nAbove 40 %: act. Try expandable_segments:True first (memtool simulate shows what it "
-            "would save),\nthen checkpointing; the lasting cure is fewer different sizes.\n",
-            r->out);
+        fputs("\nAbove 40 %: act. memtool simulate shows whether expandable_segments:True helps "
+              "here; "
+              "else let go of\nwhat pins the holes above. The lasting cure is fewer different "
+              "sizes.\n",
+              r->out);
     }
 }
 

@@ -13,8 +13,17 @@
 
 /* ---- overview ---- */
 
-static const char *fragmentation_word(double x)
+/* Wholly free segments are a cache: they serve any request of their size. */
+static const char *fragmentation_word(const struct mt_counters *c)
 {
+    double x = mt_counters_fragmentation(c);
+    uint64_t whole = c->inactive > c->inactive_split ? c->inactive - c->inactive_split : 0;
+    if (!c->reserved) {
+        return "nothing is reserved";
+    }
+    if (x >= 0.2 && whole > c->inactive_split) {
+        return "mostly cached, not cut up";
+    }
     return x < 0.2   ? "normal (under 20 %)"
            : x < 0.4 ? "work on it (20 to 40 %)"
                      : "act on it (over 40 %)";
@@ -48,7 +57,6 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
                                struct mt_error *err)
 {
     const struct mt_counters *c = &d->all;
-    double fragmentation = mt_counters_fragmentation(c);
     struct mt_figures f;
     MT_TRY(mt_figures_begin(&f, r, err));
     mt_figure_size(&f, "reserved", c->reserved, 0, "reserved_bytes.all.current",
@@ -56,8 +64,8 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
                    c->segments == 1 ? "" : "s");
     overview_used(&f, c);
     overview_free(&f, c);
-    mt_figure_text(&f, "fragmentation", mt_percent_text(fragmentation), "", "is not allocated: %s",
-                   c->reserved ? fragmentation_word(fragmentation) : "nothing is reserved");
+    mt_figure_text(&f, "fragmentation", mt_percent_text(mt_counters_fragmentation(c)), "",
+                   "is not allocated: %s", fragmentation_word(c));
     return mt_figures_end(&f, err);
 }
 
