@@ -342,8 +342,12 @@ static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
     for (size_t i = 0; i < x->confs.n; i++) {
         mt_conf_parse(mt_str_from(x->confs.v[i]), release, &out[i]);
         if (!out[i].valid) {
-            return mt_cli_usage(cli, "simulate: --conf '%s': PyTorch %d.%d refuses it: %s",
-                                x->confs.v[i], release / 100, release % 100, out[i].error);
+            struct mt_error err;
+            (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,
+                          "simulate: --conf '%s': PyTorch %d.%d refuses it: %s", x->confs.v[i],
+                          release / 100, release % 100, out[i].error);
+            mt_hint(&err, "memtool conf '%s' explains it", x->confs.v[i]);
+            return mt_cli_fail(cli, NULL, &err);
         }
         if (out[i].settings.backend == MT_BACKEND_ASYNC) {
             return mt_cli_usage(cli, "simulate: --conf '%s': only the native backend is simulated",

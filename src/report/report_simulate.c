@@ -259,13 +259,13 @@ static void print_how_to(const struct mt_report *r, const struct mt_sim_run *run
             run->conf);
 }
 
+/* A setting that does not cure is not recommended, only what it saves is told. */
 static void print_saving(const struct mt_report *r, const struct mt_sim_run *best,
                          const struct mt_sim_run *recorded)
 {
     if (reserves_less(best, recorded)) {
-        fprintf(r->out, "; %s reserves %s less at the peak.\n", name_of(best),
+        fprintf(r->out, "; %s only reserves %s less at the peak.\n", name_of(best),
                 mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
-        print_how_to(r, best);
     } else {
         fputs(".\n", r->out);
     }
