@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 struct subject {
     struct mt_str text;
@@ -117,7 +118,7 @@ static void fraction_of_one(const struct subject *x)
 
 static void split_size_unlimited(const struct subject *x)
 {
-    if (x->s->has_max_split_size && x->s->max_split_size >= (uint64_t)1 << 44) {
+    if (x->conf->valid && x->s->has_max_split_size && x->s->max_split_size >= (uint64_t)1 << 44) {
         warn(x, "max_split_out_of_reach",
              "max_split_size_mb is larger than any device: it changes nothing (a negative number "
              "is read as a huge one)");
@@ -143,6 +144,13 @@ static void single_division(const struct subject *x)
              "before 2.4 a roundup_power2_divisions of 1 leaves sizes unaligned: avoid it");
     } else if (one) {
         warn(x, "single_division", "a roundup_power2_divisions of 1 means no rounding");
+    }
+}
+
+static void equals_for_colon(const struct subject *x)
+{
+    if (!x->conf->valid && memchr(x->text.p, '=', x->text.n)) {
+        warn(x, "equals_for_colon", "a colon stands between a name and its value: name:value");
     }
 }
 
@@ -239,18 +247,14 @@ static void caching_off(const struct subject *x)
 void mt_conf_warn(struct mt_str text, const struct mt_conf *conf, mt_torch_release release,
                   const struct mt_conf_origin *origin, struct mt_conf_warnings *out)
 {
-    static void (*const rules[])(const struct subject *x) = {unknown_key,
-                                                             caching_off,
-                                                             variables,
-                                                             ignored_by_async,
-                                                             collection_without_fraction,
-                                                             expandable_conflicts,
-                                                             fraction_of_one,
-                                                             split_size_unlimited,
-                                                             rounding_alone,
-                                                             single_division,
-                                                             careless_writing,
-                                                             other_releases};
+    static void (*const rules[])(const struct subject *x) = {
+        unknown_key,          equals_for_colon,
+        caching_off,          variables,
+        ignored_by_async,     collection_without_fraction,
+        expandable_conflicts, fraction_of_one,
+        split_size_unlimited, rounding_alone,
+        single_division,      careless_writing,
+        other_releases};
     struct subject x = {text, conf, &conf->settings, release, origin, out};
     out->n = 0;
     for (size_t i = 0; i < MT_COUNT(rules); i++) {
