@@ -203,7 +203,8 @@ static void print_verdict(struct screen *c)
     struct mt_buf line = {0};
     mt_buf_text(&c->text, c->lines ? "\n" : "");
     heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
-    mt_buf_printf(&line, "%s", mt_verdict_text(x->verdict));
+    mt_buf_text(&line, x->n_incidents ? mt_verdict_text(x->verdict)
+                                      : "No sign of a GPU out-of-memory error was found.");
     wrap_from(c, 9, 9, mt_buf_view(&line));
     c->text.failed |= line.failed;
     mt_buf_reset(&line);

@@ -6,6 +6,7 @@
  */
 #include "advice.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include <memtool/checked.h>
@@ -140,7 +141,7 @@ static void advise_limit(struct mt_advisor *a)
     if (fraction > 0 && fraction < 0.97) {
         mt_advise_command(a, "torch.cuda.set_per_process_memory_fraction(%.2f)", fraction + 0.03);
         mt_advise_why(a, "%s held and %s asked for need at least %.0f %% of the card.",
-                      mt_advice_size(held).s, mt_advice_size(f->requested).s, 100 * fraction);
+                      mt_advice_size(held).s, mt_advice_size(f->requested).s, ceil(100 * fraction));
     } else {
         mt_advise_command(a, "torch.cuda.set_per_process_memory_fraction(1.0)");
         mt_advise_why(a, "The whole card is then allowed; what is held and asked for comes close "

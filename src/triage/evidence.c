@@ -68,8 +68,8 @@ void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
 
 void mt_evidence_nothing(struct mt_triage *t)
 {
-    mt_evidence_add(t, "No out-of-memory message was found in %llu lines.",
-                    (unsigned long long)t->log.lines);
+    mt_evidence_add(t, "No out-of-memory message was found in %llu line%s.",
+                    (unsigned long long)t->log.lines, t->log.lines == 1 ? "" : "s");
 }
 
 /* ---- around ---- */

@@ -178,8 +178,15 @@ void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
                   text(f->allocated).s, text(f->requested).s, text(f->total).s);
 }
 
+/* A snapshot does not tell the card's size; what is missing from it is not this process's. */
 void mt_say_live_known(const struct mt_facts *f, struct mt_buf *out)
 {
+    if (!known(f, MT_OOM_TOTAL)) {
+        mt_buf_printf(out,
+                      "%s is allocated and %s free; if the card has much more, others hold it.",
+                      text(f->allocated).s, text(f->free).s);
+        return;
+    }
     mt_buf_printf(out, "%s is allocated and only %s free; %s was asked for.", text(f->allocated).s,
                   text(f->free).s, text(f->requested).s);
 }
