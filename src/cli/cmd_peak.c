@@ -210,7 +210,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         return print_rules(cli);
     }
     if (!n_files) {
-        return mt_cli_usage(cli, "peak: no file given");
+        return mt_cli_missing(cli, cli->command, 0);
     }
     const struct mt_plot_format *picture = mt_flame_format(&x->common);
     if (picture && x->by != MT_BY_STACK) {

@@ -145,6 +145,9 @@ int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err
 /* "memtool: TEXT" for a call that is wrong in itself, and where to read more; returns 2. */
 int mt_cli_usage(struct mt_cli *cli, const char *format, ...) MT_PRINTF(2, 3);
 
+/* The same for a verb called with too few files; who pipes into it is told of "-". */
+int mt_cli_missing(struct mt_cli *cli, const struct mt_command *c, int n_files);
+
 /* "memtool: note: ..." unless -q. */
 void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)
     MT_PRINTF(3, 4);

@@ -2,6 +2,8 @@
 /* The words on stderr: errors with a hint, wrong usage, notes. All text from outside is made safe.
  */
 #include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <memtool/mem.h>
 
@@ -70,6 +72,25 @@ int mt_cli_usage(struct mt_cli *cli, const char *format, ...)
         mt_hint(&err, "memtool %s --help lists the options", cli->command->name);
     } else {
         mt_hint(&err, "memtool --help lists the verbs");
+    }
+    return mt_cli_fail(cli, NULL, &err);
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+int mt_cli_missing(struct mt_cli *cli, const struct mt_command *c, int n_files)
+{
+    struct mt_error err;
+    (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "%s: missing argument: memtool %s %s", c->name,
+                  c->name, c->usage);
+    if (n_files == 0 && is_pipe(STDIN_FILENO)) {
+        mt_hint(&err, "- names standard input: ... | memtool %s -", c->name);
+    } else {
+        mt_hint(&err, "memtool %s --help lists the options", c->name);
     }
     return mt_cli_fail(cli, NULL, &err);
 }

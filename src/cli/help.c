@@ -2,6 +2,7 @@
 /* Help, all of it from the tables: verbs, a verb's options, and the nearest verb to a mistyped one.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "frame.h"
 #include "options.h"
@@ -26,6 +27,20 @@ const struct mt_command *mt_command_find(const char *name)
     return NULL;
 }
 
+/* A file stands where the verb belongs: the hint is the whole command. */
+static int file_for_verb(struct mt_cli *cli, const char *name)
+{
+    static const char *const ENDS[] = {".log", ".txt", ".out", ".err"};
+    const char *verb = "info";
+    for (size_t i = 0; i < MT_COUNT(ENDS); i++) {
+        verb = mt_str_ends(mt_str_from(name), mt_str_from(ENDS[i])) ? "triage" : verb;
+    }
+    struct mt_error err;
+    (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is a file, and the verb is missing", name);
+    mt_hint(&err, "memtool %s %.200s", verb, name);
+    return mt_cli_fail(cli, NULL, &err);
+}
+
 int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
 {
     const char *names[64];
@@ -34,6 +49,9 @@ int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
         names[n] = MT_COMMANDS[n]->name;
     }
     const char *near = mt_suggest(name, names, n);
+    if (!near && access(name, R_OK) == 0) {
+        return file_for_verb(cli, name);
+    }
     return near ? mt_cli_usage(cli, "unknown verb '%.60s' — did you mean '%s'?", name, near)
                 : mt_cli_usage(cli, "unknown verb '%.60s'", name);
 }

@@ -39,7 +39,7 @@ static int find_verb(struct mt_cli *cli, int argc, char **argv, char **args,
 static int check_files(struct mt_cli *cli, const struct mt_command *c, int n)
 {
     if (n < c->min_files) {
-        return mt_cli_usage(cli, "%s: missing argument: memtool %s %s", c->name, c->name, c->usage);
+        return mt_cli_missing(cli, c, n);
     }
     if (c->max_files >= 0 && n > c->max_files) {
         return mt_cli_usage(cli, "%s: too many arguments: memtool %s %s", c->name, c->name,

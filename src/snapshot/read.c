@@ -254,7 +254,9 @@ static enum mt_status open_path(const char *path, int *fd, struct reading *r)
     if (fstat(*fd, &st) == 0) {
         if (S_ISDIR(st.st_mode)) {
             close(*fd);
-            return mt_fail(r->err, MT_IO, MT_NO_OFFSET, "is a directory");
+            (void)mt_fail(r->err, MT_IO, MT_NO_OFFSET, "is a directory");
+            mt_hint(r->err, "name the files in it: %.200s/*", path);
+            return MT_IO;
         }
         r->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     }
