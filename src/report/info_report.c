@@ -116,11 +116,11 @@ static void add_device(struct mt_buf *b, const struct mt_report *r,
                   mt_report_size(r, d->all.allocated).s, mt_report_size(r, d->all.reserved).s,
                   mt_count_text(d->all.segments).s, d->all.segments == 1 ? "" : "s",
                   mt_count_text(d->trace.events).s, d->trace.events == 1 ? "" : "s");
+    if (d->trace.actions[MT_ACTION_OOM]) {
+        mt_buf_printf(b, " (%s out of memory)", mt_count_text(d->trace.actions[MT_ACTION_OOM]).s);
+    }
     if (d->trace.complete) {
         mt_buf_text(b, ", from an empty allocator on");
-    }
-    if (d->trace.actions[MT_ACTION_OOM]) {
-        mt_buf_printf(b, ", %s out of memory", mt_count_text(d->trace.actions[MT_ACTION_OOM]).s);
     }
 }
 

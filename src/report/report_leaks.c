@@ -62,8 +62,9 @@ static void print_period(const struct mt_report *r, const struct mt_snapshot *s,
         break;
     default: mt_buf_text(&b, "as given with --period"); break;
     }
-    fprintf(r->out, "  %s whole step%s of about %s events, %s\n", mt_count_text(n).s,
-            n == 1 ? "" : "s", mt_count_text(events).s, b.failed ? "" : mt_buf_view(&b).p);
+    fprintf(r->out, "  %s whole step%s of about %s event%s, %s\n", mt_count_text(n).s,
+            n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s",
+            b.failed ? "" : mt_buf_view(&b).p);
     mt_buf_release(&b);
 }
 

@@ -159,13 +159,19 @@ static void print_categories(const struct mt_report *r, const struct mt_peak *p)
     fprintf(r->out, "unknown %.1f %%\n", percent(p->by_category[MT_CATEGORY_UNKNOWN], p->bytes));
 }
 
+/* On a narrow terminal the place matters more than the category; the line below sums those up. */
+static bool has_category(const struct mt_report *r, const struct mt_peak *p)
+{
+    return p->by != MT_BY_CATEGORY && (r->separator || !r->width || r->width >= 72);
+}
+
 static void add_row(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
                     const struct mt_peak *p, const struct mt_peak_row *row, struct mt_buf *b)
 {
     mt_table_size(t, row->bytes);
     mt_table_cell(t, "%.1f %%", percent(row->bytes, p->bytes));
     mt_table_count(t, row->count);
-    if (p->by != MT_BY_CATEGORY) {
+    if (has_category(r, p)) {
         mt_table_cell(t, "%s", mt_category_name(mt_peak_row_category(row)));
     }
     mt_buf_reset(b);
@@ -173,7 +179,8 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     mt_table_buf(t, b);
 }
 
-static void add_others_and_total(struct mt_table *t, const struct mt_peak *p, size_t shown)
+static void add_others_and_total(struct mt_table *t, const struct mt_report *r,
+                                 const struct mt_peak *p, size_t shown)
 {
     uint64_t bytes = 0;
     uint64_t count = 0;
@@ -185,7 +192,7 @@ static void add_others_and_total(struct mt_table *t, const struct mt_peak *p, si
         mt_table_size(t, bytes);
         mt_table_cell(t, "%.1f %%", percent(bytes, p->bytes));
         mt_table_count(t, count);
-        if (p->by != MT_BY_CATEGORY) {
+        if (has_category(r, p)) {
             mt_table_cell(t, "%s", "");
         }
         mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", p->rows.n - shown,
@@ -195,7 +202,7 @@ static void add_others_and_total(struct mt_table *t, const struct mt_peak *p, si
     mt_table_size(t, p->bytes);
     mt_table_cell(t, "%s", p->bytes ? "100.0 %" : "");
     mt_table_count(t, p->count);
-    if (p->by != MT_BY_CATEGORY) {
+    if (has_category(r, p)) {
         mt_table_cell(t, "%s", "");
     }
     mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
@@ -211,7 +218,7 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_sna
     mt_table_column(t, "SIZE", MT_RIGHT);
     mt_table_column(t, "%", MT_RIGHT);
     mt_table_column(t, "COUNT", MT_RIGHT);
-    if (p->by != MT_BY_CATEGORY) {
+    if (has_category(r, p)) {
         mt_table_column(t, "CATEGORY", MT_LEFT);
     }
     mt_table_column(t, COLUMN[p->by], MT_LEFT);
@@ -220,7 +227,7 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_sna
     for (size_t i = 0; i < shown; i++) {
         add_row(t, r, s, p, &p->rows.v[i], &b);
     }
-    add_others_and_total(t, p, shown);
+    add_others_and_total(t, r, p, shown);
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
     mt_table_free(t);

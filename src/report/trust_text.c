@@ -38,9 +38,9 @@ static void say_ring(const struct saying *x)
 
 static void say_salvaged(const struct saying *x)
 {
-    mt_buf_printf(x->b, "the file is damaged at byte %" PRIu64 "; this is what was whole before: ",
-                  x->fact->first);
-    mt_text_safe(x->b, mt_str_from(x->s->source.damage));
+    mt_buf_printf(
+        x->b, "the file is damaged at byte %" PRIu64 "; the figures are of what was whole before",
+        x->fact->first);
 }
 
 static void say_segments(const struct saying *x, const char *one, const char *many)

@@ -40,3 +40,5 @@ mkfifo slow
 term "$MEMTOOL" stats slow | tr '\r' '\n' | sed "s/$(printf '\033')\[K/(erased)/g" |
     grep '(erased)reading' | head -n 1 | sed 's,[0-9]* MiB,N MiB,'
 wait
+echo "- narrow"
+COLUMNS=60 NO_COLOR=1 term "$MEMTOOL" peak -n 2 --no-pager snap.pickle
