@@ -62,9 +62,14 @@ function showLegend(app) {
 
 function showSettings(app) {
     const view = document.getElementById('settings-view');
-    const rows = app.meta.settings.map(([name, value]) => [name, String(value)]);
+    const rows = app.meta.settings.map(([name, value]) => [name, settingText(name, value)]);
     view.replaceChildren(rows.length ? table(rows)
         : element('p', 'none', 'This snapshot does not say how its allocator was set (PyTorch writes that since 2.3).'));
+}
+
+function settingText(name, value) {
+    const unlimited = name === 'max_split_size' && (value < 0 || Number(value) > Number.MAX_SAFE_INTEGER);
+    return unlimited ? 'unlimited' : value === '' ? 'not set' : String(value);
 }
 
 function frameList(app, stack) {
@@ -102,6 +107,8 @@ function showDetail(app) {
     if (which !== NEVER) {
         rows.push(['address', device.addressText(device.alloc.addr[which])], ['requested', exactSize(device.sizes[device.alloc.size[which]])],
             ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]]);
+    } else if (device.kindOf[device.action[event]] === 6) {
+        rows.push(['asked for', exactSize(device.sizes[device.size[event]])], ['free on the device', exactSize(Number(device.addrs[device.addr[event]]))]);
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
     }

@@ -1,6 +1,7 @@
 // ---- memory over time ----
 
-const MARGIN = { left: 74, right: 10, top: 22, bottom: 22 };
+const MARGIN = { left: 74, right: 10, top: 36, bottom: 22 };
+const LABEL_ROW = 15;
 
 class Timeline {
     constructor(app, canvas, minimap) {
@@ -175,38 +176,47 @@ class Timeline {
         context.fillText(`capacity ${sizeText(capacity)}`, box.x + 4, y + 2);
     }
 
+    // A line at an event, with a text above that keeps clear of the other texts.
+    mark(context, box, { event, colour, text, dash }) {
+        if (event < this.app.place.from || event >= this.app.place.to) {
+            return;
+        }
+        const x = this.xOf(event + 0.5);
+        context.strokeStyle = context.fillStyle = colour;
+        context.lineWidth = 1;
+        context.setLineDash(dash);
+        context.beginPath();
+        context.moveTo(x, box.y);
+        context.lineTo(x, box.y + box.h);
+        context.stroke();
+        context.setLineDash([]);
+        const width = context.measureText(text).width + 8;
+        const left = x + width > box.x + box.w ? x - width : x;
+        const row = [0, 1].find((r) => !this.labels.some((l) => l.row === r && l.left < left + width && left < l.left + l.width));
+        if (row !== undefined) {
+            this.labels.push({ row, left, width });
+            context.textAlign = 'left';
+            context.textBaseline = 'bottom';
+            context.fillText(text, left + 4, box.y - 3 - row * LABEL_ROW);
+        }
+    }
+
     drawMarks(context, box) {
         const device = this.app.device;
-        const mark = (event, colour, text, dash) => {
-            const x = this.xOf(event + 0.5);
-            if (event < this.app.place.from || event >= this.app.place.to) {
-                return;
-            }
-            context.strokeStyle = context.fillStyle = colour;
-            context.setLineDash(dash);
-            context.beginPath();
-            context.moveTo(x, box.y);
-            context.lineTo(x, box.y + box.h);
-            context.stroke();
-            context.setLineDash([]);
-            const left = x > box.x + box.w - 170;
-            context.textAlign = left ? 'right' : 'left';
-            context.textBaseline = 'bottom';
-            context.fillText(text, x + (left ? -4 : 4), box.y - 3);
-        };
-        context.lineWidth = 1;
-        let lastX = -1000;
+        const chosen = this.app.place.event;
+        this.labels = [];
+        if (device.n === 0) {
+            return;
+        }
+        const what = device.about.ooms.includes(chosen) ? 'out of memory, ' : device.peak === chosen ? 'peak ' : '';
+        this.mark(context, box, { event: chosen, colour: cssColour('--accent'), text: `${what}${sizeText(device.liveAt(chosen))}`, dash: [] });
         for (const event of device.about.ooms) {
-            const far = this.xOf(event) - lastX > 60;
-            mark(event, cssColour('--bad'), far ? 'out of memory' : '', [2, 2]);
-            lastX = far ? this.xOf(event) : lastX;
+            if (event !== chosen) {
+                this.mark(context, box, { event, colour: cssColour('--bad'), text: 'out of memory', dash: [2, 2] });
+            }
         }
-        if (device.n && device.peak !== this.app.place.event) {
-            mark(device.peak, cssColour('--dim'), `peak ${device.about.peak_text}`, [4, 3]);
-        }
-        if (device.n) {
-            const peak = device.peak === this.app.place.event ? 'peak ' : '';
-            mark(this.app.place.event, cssColour('--accent'), `${peak}${sizeText(device.liveAt(this.app.place.event))}`, []);
+        if (device.peak !== chosen && device.peak >= 0) {
+            this.mark(context, box, { event: device.peak, colour: cssColour('--dim'), text: `peak ${device.about.peak_text}`, dash: [4, 3] });
         }
     }
 
