@@ -48,12 +48,20 @@ struct mt_trace_panel {
     const struct mt_replay *replay;
     const struct mt_timeline *timeline;
     const struct mt_timeline_options *options;
-    const char *file;          /* name for the title */
-    uint64_t capacity;         /* bytes of the device; 0: not known */
-    const char *capacity_from; /* "--capacity", "at the OOM": for the label */
-    size_t row, column;        /* place in the grid: a row a device, a column a file */
+    const char *file;               /* name for the title */
+    uint64_t capacity;              /* bytes of the device; 0: not known */
+    const char *capacity_from;      /* "--capacity", "at the OOM": for the label */
+    size_t row, column;             /* place in the grid: a row a device, a column a file */
+    const struct mt_timeline *look; /* the timeline that colours are chosen by; NULL: its own */
     size_t per_alloc; /* this many of the largest allocations get shapes of their own; 0: bands */
 };
+
+/* What colours are chosen by: the timeline of a device's whole trace, as it is drawn when nothing
+ * else is asked for. Pictures of a file that share it agree on the colour of each stack. */
+#define MT_PLOT_LOOK_COLUMNS 752
+#define MT_PLOT_LOOK_BANDS 10
+enum mt_status mt_plot_look_init(struct mt_timeline *t, const struct mt_replay *r,
+                                 struct mt_error *err) MT_NODISCARD;
 
 /* Memory over time. The charts share the scale of bytes. Errors: MT_NOMEM. */
 enum mt_status mt_plot_trace(struct mt_scene *scene, const struct mt_trace_panel *panels, size_t n,
@@ -63,6 +71,7 @@ struct mt_segment_panel {
     const struct mt_snapshot *snapshot;
     const struct mt_replay *replay; /* for lifetimes */
     const struct mt_state *state;
+    const struct mt_timeline *look; /* whose colours it shares; NULL: colours by the state alone */
     const char *file;
     const char *moment; /* "at the peak (event 1,234)": for the title */
 };

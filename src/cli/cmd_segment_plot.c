@@ -83,6 +83,7 @@ static void defaults(void *settings)
 struct subject {
     struct mt_replay replay;
     struct mt_state state;
+    struct mt_timeline look; /* colours as in trace_plot */
     struct mt_buf moment;
 };
 
@@ -125,6 +126,9 @@ static enum mt_status add_device(struct plot *p, int32_t device, struct mt_error
         status = mt_state_at(&p->snapshot, (size_t)device, done, &u.state, err);
     }
     if (status == MT_OK) {
+        status = mt_plot_look_init(&u.look, &u.replay, err);
+    }
+    if (status == MT_OK) {
         say_moment(&u.moment, p->set->at.kind, &u.replay, done);
         if (!mt_vec_push(&p->subjects, u) || u.moment.failed) {
             status = mt_fail_nomem(err);
@@ -134,6 +138,7 @@ static enum mt_status add_device(struct plot *p, int32_t device, struct mt_error
         (p->subjects.n == 0 || p->subjects.v[p->subjects.n - 1].moment.p != u.moment.p)) {
         mt_replay_release(&u.replay);
         mt_state_release(&u.state);
+        mt_timeline_release(&u.look);
         mt_buf_release(&u.moment);
     }
     return status;
@@ -162,6 +167,7 @@ static enum mt_status add_devices(struct plot *p, struct mt_error *err)
         struct mt_segment_panel panel = {.snapshot = &p->snapshot,
                                          .replay = &u->replay,
                                          .state = &u->state,
+                                         .look = &u->look,
                                          .file = p->file,
                                          .moment = u->moment.p ? u->moment.p : ""};
         if (!mt_vec_push(&p->panels, panel)) {
@@ -234,6 +240,7 @@ static void plot_release(struct plot *p)
 {
     for (size_t i = 0; i < p->subjects.n; i++) {
         mt_state_release(&p->subjects.v[i].state);
+        mt_timeline_release(&p->subjects.v[i].look);
         mt_replay_release(&p->subjects.v[i].replay);
         mt_buf_release(&p->subjects.v[i].moment);
     }

@@ -113,6 +113,8 @@ struct subject {
     size_t file;
     struct mt_replay replay;
     struct mt_timeline timeline;
+    struct mt_timeline look; /* that colours are chosen by, unless `timeline` is it */
+    bool own_look;
     struct mt_timeline_options options;
 };
 
@@ -173,25 +175,27 @@ static void find_window(const struct plot *p, struct subject *u)
 
 static size_t picture_columns(const struct plot *p, bool term)
 {
-    enum { BESIDE = 528, DEFAULT = 752, LEAST = 200 };
+    enum { BESIDE = 528, LEAST = 200 };
     if (term) {
         return (size_t)mt_picture_term(p->cli, &p->set->common, &p->set->picture).width;
     }
     int64_t w = p->set->picture.width / (int64_t)p->n_files;
-    return w == 0 ? DEFAULT : w > BESIDE + LEAST ? (size_t)(w - BESIDE) : (size_t)(w ? w : 1);
+    return w == 0               ? MT_PLOT_LOOK_COLUMNS
+           : w > BESIDE + LEAST ? (size_t)(w - BESIDE)
+                                : (size_t)(w ? w : 1);
 }
 
 static void fill_options(const struct plot *p, struct subject *u, bool term,
                          struct mt_filtered *filtered)
 {
-    enum { BANDS = 10, MOST_BANDS = 40 };
+    enum { MOST_BANDS = 40 };
     const struct trace_plot_settings *set = p->set;
     int64_t limit = set->common.limit;
     u->options = (struct mt_timeline_options){
         .subject = set->segments ? MT_TIMELINE_SEGMENTS : MT_TIMELINE_MEMORY,
         .by_time = set->x == 1,
         .columns = picture_columns(p, term),
-        .bands = limit < 0 || set->per_alloc        ? BANDS
+        .bands = limit < 0 || set->per_alloc        ? MT_PLOT_LOOK_BANDS
                  : limit == 0 || limit > MOST_BANDS ? MOST_BANDS
                                                     : (size_t)limit,
         .filter = mt_filter_is_open(&set->filter) ? NULL : filtered,
@@ -199,6 +203,16 @@ static void fill_options(const struct plot *p, struct subject *u, bool term,
         .freed_only = set->filter.freed_only,
     };
     find_window(p, u);
+}
+
+/* Whether the timeline is the one that colours are chosen by: nothing but the default was asked
+ * for. */
+static bool is_look(const struct subject *u)
+{
+    const struct mt_timeline_options *o = &u->options;
+    return o->subject == MT_TIMELINE_MEMORY && !o->by_time && !o->filter && !o->live_only &&
+           !o->freed_only && o->columns == MT_PLOT_LOOK_COLUMNS && o->bands == MT_PLOT_LOOK_BANDS &&
+           o->first == 0 && o->last >= u->replay.n;
 }
 
 static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bool term,
@@ -214,12 +228,17 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
         status = mt_timeline_init(&u.timeline, &u.replay, &u.options, err);
         mt_filtered_release(&filtered);
     }
+    if (status == MT_OK && !is_look(&u)) {
+        u.own_look = true;
+        status = mt_plot_look_init(&u.look, &u.replay, err);
+    }
     u.options.filter = NULL;
     if (status == MT_OK && !mt_vec_push(&p->subjects, u)) {
-        mt_timeline_release(&u.timeline);
         status = mt_fail_nomem(err);
     }
     if (status != MT_OK) {
+        mt_timeline_release(&u.timeline);
+        mt_timeline_release(&u.look);
         mt_replay_release(&u.replay);
     }
     return status;
@@ -257,6 +276,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
     struct mt_trace_panel panel = {.snapshot = &p->snapshots[u->file],
                                    .replay = &u->replay,
                                    .timeline = t,
+                                   .look = u->own_look ? &u->look : NULL,
                                    .options = &u->options,
                                    .file = p->files[u->file],
                                    .column = u->file,
@@ -372,6 +392,7 @@ static void plot_release(struct plot *p)
 {
     for (size_t i = 0; i < p->subjects.n; i++) {
         mt_timeline_release(&p->subjects.v[i].timeline);
+        mt_timeline_release(&p->subjects.v[i].look);
         mt_replay_release(&p->subjects.v[i].replay);
     }
     mt_vec_release(&p->subjects);

@@ -6,6 +6,8 @@
 
 #include <memtool/mem.h>
 
+#include "stack_colors.h"
+
 static void insert(struct mt_holders *h, struct mt_holder row)
 {
     size_t at = h->n;
@@ -22,16 +24,19 @@ static void insert(struct mt_holders *h, struct mt_holder row)
 }
 
 static void choose_colors(struct mt_holders *h, const struct mt_snapshot *s,
-                          const struct mt_theme *theme)
+                          const struct mt_theme *theme, const struct mt_timeline *look)
 {
     uint32_t stacks[MT_HOLDERS] = {0};
-    uint8_t hues[MT_HOLDERS] = {0};
+    struct mt_stack_colors c = {.n = 0};
     for (size_t i = 0; i < h->n; i++) {
         stacks[i] = h->top[i].stack;
     }
-    mt_palette_hues(s, stacks, h->n, hues);
+    if (look) {
+        mt_stack_colors_add_bands(&c, theme, s, look);
+    }
+    mt_stack_colors_add(&c, theme, s, stacks, h->n);
     for (size_t i = 0; i < h->n; i++) {
-        h->colors[i] = mt_palette_color(theme, hues[i], i % 2 != 0);
+        h->colors[i] = mt_stack_colors_find(&c, stacks[i], theme->older);
     }
 }
 
@@ -55,7 +60,7 @@ static void pick(struct mt_holders *h, struct mt_holder *sums, size_t n)
 }
 
 bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const struct mt_state *st,
-                     const struct mt_theme *theme)
+                     const struct mt_theme *theme, const struct mt_timeline *look)
 {
     size_t n = s->n_stacks ? s->n_stacks : 1;
     struct mt_holder *sums = mt_mem_zalloc(n, sizeof *sums);
@@ -72,7 +77,7 @@ bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const st
         }
     }
     pick(h, sums, n);
-    choose_colors(h, s, theme);
+    choose_colors(h, s, theme, look);
     mt_mem_free(sums);
     return true;
 }

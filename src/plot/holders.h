@@ -22,9 +22,9 @@ struct mt_holders {
     uint64_t rounding;       /* block sizes beyond what was asked for */
 };
 
-/* False when out of memory. */
+/* `look` (NULL: none) has the first choice of colours. False when out of memory. */
 bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const struct mt_state *st,
-                     const struct mt_theme *theme);
+                     const struct mt_theme *theme, const struct mt_timeline *look);
 
 /* Index of a stack in `top`, or h->n. */
 size_t mt_holders_index(const struct mt_holders *h, uint32_t stack);

@@ -543,9 +543,9 @@ static void draw_panel(struct picture *p, double width, double *bottom)
     p->w = width - MARGIN - p->x - (width >= WIDE ? LEGEND_W + GAP : 0);
     const struct mt_rows_style style = {
         .width = p->w, .lines = LINES, .spacing = 3, .narrow = 8, .gap = 14};
-    bool fine =
-        mt_holders_find(&p->holders, p->panel->snapshot, p->panel->state, p->scene->theme) &&
-        mt_rows_lay_out(&p->rows, p->panel->state, &style);
+    bool fine = mt_holders_find(&p->holders, p->panel->snapshot, p->panel->state, p->scene->theme,
+                                p->panel->look) &&
+                mt_rows_lay_out(&p->rows, p->panel->state, &style);
     p->scene->failed |= !fine;
     p->y = draw_headings(p, width);
     if (fine && p->panel->state->n_segments > 0) {

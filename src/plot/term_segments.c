@@ -206,7 +206,7 @@ static bool draw(struct term *t, struct mt_buf *out)
     const struct mt_rows_style style = {
         .width = t->columns, .lines = (size_t)t->term->height, .spacing = 1, .narrow = 0, .gap = 2};
     if (!mt_holders_find(&t->holders, t->panel->snapshot, t->panel->state,
-                         mt_theme_get(t->style->theme)) ||
+                         mt_theme_get(t->style->theme), t->panel->look) ||
         !mt_rows_lay_out(&t->rows, t->panel->state, &style)) {
         return false;
     }

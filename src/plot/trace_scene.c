@@ -470,6 +470,16 @@ static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
     s->failed |= s->title.failed;
 }
 
+enum mt_status mt_plot_look_init(struct mt_timeline *t, const struct mt_replay *r,
+                                 struct mt_error *err)
+{
+    const struct mt_timeline_options o = {.subject = MT_TIMELINE_MEMORY,
+                                          .columns = MT_PLOT_LOOK_COLUMNS,
+                                          .bands = MT_PLOT_LOOK_BANDS,
+                                          .last = SIZE_MAX};
+    return mt_timeline_init(t, r, &o, err);
+}
+
 enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *panels, size_t n,
                              struct mt_error *err)
 {

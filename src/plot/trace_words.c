@@ -2,6 +2,8 @@
 /* The words, colours and scale of a timeline, for pictures and terminals alike. */
 #include "trace_words.h"
 
+#include "stack_colors.h"
+
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
 #define OFF_SCALE 2.0
 
@@ -118,38 +120,17 @@ void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
     }
 }
 
-/* Indexes of the bands that are stacks, the largest first. */
-static size_t by_size(const struct mt_timeline *t, size_t *order)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->bands.n; i++) {
-        if (t->bands.v[i].stack >= MT_BAND_OLDER) {
-            continue;
-        }
-        size_t at = n++;
-        for (; at > 0 && t->bands.v[order[at - 1]].at_peak < t->bands.v[i].at_peak; at--) {
-            order[at] = order[at - 1];
-        }
-        order[at] = i;
-    }
-    return n;
-}
-
 void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme, const struct mt_trace_panel *p)
 {
     const struct mt_timeline *t = p->timeline;
-    uint32_t stacks[MT_TRACE_BANDS] = {0};
-    uint8_t hues[MT_TRACE_BANDS] = {0};
-    size_t order[MT_TRACE_BANDS], n = by_size(t, order); /* the largest chooses its hue first */
-    for (size_t i = 0; i < n; i++) {
-        stacks[i] = t->bands.v[order[i]].stack;
+    struct mt_stack_colors c = {.n = 0};
+    if (p->look) {
+        mt_stack_colors_add_bands(&c, theme, p->snapshot, p->look);
     }
-    mt_palette_hues(p->snapshot, stacks, n, hues);
+    mt_stack_colors_add_bands(&c, theme, p->snapshot, t);
     for (size_t i = 0; i < t->bands.n; i++) {
-        colors[i] = t->bands.v[i].stack == MT_BAND_OLDER ? theme->older : theme->others;
-    }
-    for (size_t i = 0; i < n; i++) {
-        colors[order[i]] = mt_palette_color(theme, hues[i], order[i] % 2 != 0);
+        uint32_t other = t->bands.v[i].stack == MT_BAND_OLDER ? theme->older : theme->others;
+        colors[i] = mt_stack_colors_find(&c, t->bands.v[i].stack, other);
     }
 }
 

@@ -21,8 +21,8 @@ void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct m
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_trace_panel *p, const struct mt_timeline_band *band);
 
-/* Where the palette shows each band: hues by importance, neighbours alternate in lightness.
- * `colors` has room for all bands. */
+/* The colour of each band; those that the panel's `look` shows too have its colours. `colors` has
+ * room for all bands. */
 void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme,
                      const struct mt_trace_panel *p);
 
