@@ -18,8 +18,9 @@ struct mt_check_outcome {
 /* Whether all rules hold. */
 bool mt_check_ok(const struct mt_check_outcome *o);
 
-void mt_report_check_text(const struct mt_report *r, const struct mt_check_outcome *o);
-/* Errors: MT_NOMEM. */
+/* One line, and with -v one more a rule. Errors, also of the next: MT_NOMEM. */
+enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_check_outcome *o,
+                                    struct mt_error *err) MT_NODISCARD;
 enum mt_status mt_report_check_json(const struct mt_report *r, const struct mt_check_outcome *o,
                                     bool one_line, struct mt_error *err) MT_NODISCARD;
 

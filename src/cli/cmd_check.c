@@ -254,11 +254,9 @@ static int print(struct mt_report *r, const struct mt_check_outcome *o, bool one
     if (o->error) {
         return 0; /* said on standard error */
     }
-    if (!r->json) {
-        mt_report_check_text(r, o);
-        return 0;
-    }
-    return mt_report_check_json(r, o, one_line, &err) == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
+    enum mt_status status =
+        r->json ? mt_report_check_json(r, o, one_line, &err) : mt_report_check_text(r, o, &err);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
 }
 
 static int check_all(struct mt_cli *cli, const struct check_settings *x, char **files, size_t n,

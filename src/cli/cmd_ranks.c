@@ -93,7 +93,8 @@ struct gathering {
     MT_VEC(struct named) files;
     struct mt_ranks ranks;
     size_t read, failed, passed_over;
-    int code; /* of the first failure */
+    int code;       /* of the first failure */
+    bool no_memory; /* then nothing is printed: which ranks are missing would be chance */
 };
 
 static bool add_file(struct gathering *g, const char *folder, const char *name, bool found)
@@ -183,6 +184,7 @@ static void fail(struct gathering *g, const struct named *f, const struct mt_err
     }
     int code = mt_cli_fail(g->cli, f->path, err);
     g->code = g->failed++ ? g->code : code;
+    g->no_memory |= err->code == MT_NOMEM;
 }
 
 /* Everything that a stream holds; false with errno when it cannot be read. */
@@ -363,6 +365,9 @@ static int gather(struct gathering *g, char **files, size_t n_files)
     if (!g->failed && !g->ranks.ranks.n) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no snapshot and no result of stats, peak or leaks");
         return mt_cli_fail(g->cli, files[0], &err);
+    }
+    if (g->no_memory) {
+        return mt_status_exit_code(MT_NOMEM);
     }
     return g->ranks.ranks.n ? print(g, files) : g->code;
 }

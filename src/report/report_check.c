@@ -73,7 +73,8 @@ static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_bud
 /* ---- text ---- */
 
 /* "FILE: ok (peak ..., no out-of-memory)"; when broken, only what is. */
-void mt_report_check_text(const struct mt_report *r, const struct mt_check_outcome *o)
+enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_check_outcome *o,
+                                    struct mt_error *err)
 {
     struct mt_buf b = {0};
     bool ok = mt_check_ok(o);
@@ -95,8 +96,12 @@ void mt_report_check_text(const struct mt_report *r, const struct mt_check_outco
         say(&b, r, &o->results[i]);
         mt_buf_char(&b, '\n');
     }
-    fputs(mt_buf_view(&b).p, r->out);
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : MT_OK;
+    if (status == MT_OK) {
+        fputs(mt_buf_view(&b).p, r->out);
+    }
     mt_buf_release(&b);
+    return status;
 }
 
 /* ---- JSON ---- */
