@@ -140,7 +140,10 @@ void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t fram
                     const struct mt_report *r);
 
 /* The same, and behind it in brackets the library function that allocated: two lines of a model
- * that call layer_norm and linear are told apart. A stack without frames is explained. */
+ * that call layer_norm and linear are told apart. Without frames it says what that may mean: for
+ * blocks of any age, and (long) for those allocated while the recording ran. */
+void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                          const struct mt_report *r);
 void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                          const struct mt_report *r);
 

@@ -98,7 +98,7 @@ static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
         uint32_t stack;
         const struct mt_snapshot *s = row_stack(c, row, &stack);
         mt_buf_reset(&label);
-        mt_stack_label(&label, s, stack, r);
+        mt_stack_label_inner(&label, s, stack, r);
         cells(t, r, row, mt_buf_view(&label).p);
     }
     bool failed = label.failed;

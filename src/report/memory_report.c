@@ -67,7 +67,7 @@ static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
     struct mt_buf label = {0};
     for (size_t i = 0; i < shown_rows(r, d->sums.rows.n); i++) {
         mt_buf_reset(&label);
-        mt_stack_label(&label, s, d->sums.rows.v[i].stack, r);
+        mt_stack_label_inner(&label, s, d->sums.rows.v[i].stack, r);
         if (device) {
             mt_table_cell(t, "%" PRId32, d->device);
         }

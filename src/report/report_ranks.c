@@ -38,7 +38,7 @@ static void label(struct mt_buf *b, const struct mt_report *r, const struct mt_r
 {
     struct mt_report one = *r;
     one.stack_lines = 1;
-    mt_stack_label(b, &ranks->names, stack, &one);
+    mt_stack_label_inner(b, &ranks->names, stack, &one);
 }
 
 /* Which stack it is that has more allocations than in the median rank. */

@@ -195,12 +195,12 @@ static bool has_frames(const struct mt_snapshot *s)
     return s->n_stack_frames > 0;
 }
 
-void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
-                         const struct mt_report *r)
+void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                          const struct mt_report *r)
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
     if (n == 0 && has_frames(s)) {
-        mt_buf_text(b, "(no Python frames: another thread, such as autograd's)");
+        mt_buf_text(b, "(no stack: older than the recording, or not from Python)");
         return;
     }
     mt_stack_label(b, s, stack, r);
@@ -219,6 +219,16 @@ void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
         mt_buf_text(b, " (");
         mt_text_safe(b, name);
         mt_buf_text(b, ")");
+    }
+}
+
+void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r)
+{
+    if ((!stack || !s->stacks[stack].n) && has_frames(s)) {
+        mt_buf_text(b, "(no Python frames: another thread, such as autograd's)");
+    } else {
+        mt_stack_label_inner(b, s, stack, r);
     }
 }
 
