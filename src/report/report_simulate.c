@@ -283,6 +283,8 @@ static void print_cure(const struct mt_report *r, const struct mt_sim_run *best,
     fprintf(r->out, "  %s would have served what failed%s.\n", name_of(best),
             best->verdict == MT_SIM_FITS ? ""
                                          : "; whether the run would have ended well is not known");
+    fputs("  If memory grows step after step, that only puts it off: memtool leaks tells.\n",
+          r->out);
     print_how_to(r, best);
 }
 
