@@ -11,6 +11,7 @@ try -- /nonexistent/program 2>&1
 touch there.pickle
 try -o there.pickle -- true 2>&1
 try 2>&1
+: >out
 # A signal sent to memtool reaches the program.
 "$MEMTOOL" capture -q -- sh -c 'trap "echo got it; exit 3" USR1; echo ready; while :; do sleep 0.05; done' >out &
 until grep -q ready out; do sleep 0.05; done
