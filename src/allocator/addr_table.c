@@ -8,22 +8,9 @@
 
 enum { FIRST_BITS = 10 };
 
-static void place(struct mt_alloc *a, uint32_t i)
-{
-    struct addr_table *t = &a->by_addr;
-    uint32_t at = addr_home(t, block_at(a, i)->addr);
-    while (t->slots[at]) {
-        at = (at + 1) & t->mask;
-    }
-    t->slots[at] = i;
-}
-
-bool mt_addr_table_reserve(struct mt_alloc *a)
+bool mt_addr_table_grow(struct mt_alloc *a)
 {
     struct addr_table *t = &a->by_addr, old = *t;
-    if (t->slots && t->n < t->mask / 2) {
-        return true;
-    }
     unsigned bits = t->slots ? 64 - t->shift + 1 : FIRST_BITS;
     uint32_t *slots = bits < 32 ? mt_mem_zalloc((size_t)1 << bits, sizeof *slots) : NULL;
     if (!slots) {
@@ -34,17 +21,11 @@ bool mt_addr_table_reserve(struct mt_alloc *a)
     t->shift = 64 - bits;
     for (size_t k = 0; old.slots && k <= old.mask; k++) {
         if (old.slots[k]) {
-            place(a, old.slots[k]);
+            addr_place(a, old.slots[k]);
         }
     }
     mt_mem_free(old.slots);
     return true;
-}
-
-void mt_addr_table_put(struct mt_alloc *a, uint32_t i)
-{
-    place(a, i);
-    a->by_addr.n++;
 }
 
 /* The slot that holds this address, or the empty one where the search ends. */
@@ -80,7 +61,10 @@ uint32_t mt_addr_table_take(struct mt_alloc *a, uint64_t addr)
         return 0;
     }
     uint32_t at = find_slot(a, addr), i = t->slots[at];
-    if (i) {
+    if (i && t->slots[(at + 1) & t->mask] == 0) {
+        t->slots[at] = 0;
+        t->n--;
+    } else if (i) {
         close_hole(a, at);
     }
     return i;

@@ -131,7 +131,9 @@ struct mt_alloc {
     struct mt_device device;
     struct mt_device_caps caps;
     struct mt_alloc_observer observer;
-    bool has_allowed, find_by_addr, gc_on;
+    bool has_allowed, find_by_addr;
+    bool gc_on, gc_ever; /* now; at any time: then free blocks have an age */
+    bool plain_rounding; /* to multiples of 512 and nothing else */
     uint64_t allowed;
     uint64_t total; /* bytes held from the device */
 
@@ -188,21 +190,13 @@ static inline struct pool *pool_of(const struct mt_alloc *a, const struct bin *b
     return &a->pairs.v[bin->pair].pools[bin->small];
 }
 
-/* ---- alloc_blocks.c: the slab, segments, splitting and merging ---- */
+/* ---- alloc_blocks.c: the slab and segments; alloc_blocks.h: taking, cutting, merging ---- */
 
 /* Makes sure that n blocks can be taken without memory. */
 bool mt_blocks_reserve(struct mt_alloc *a, uint32_t n) MT_NODISCARD;
-/* Takes a zeroed block; one must have been reserved. */
-uint32_t mt_block_take(struct mt_alloc *a);
-void mt_block_give(struct mt_alloc *a, uint32_t i);
 /* A segment slot, with used set; 0 when out of memory. */
 uint32_t mt_segment_take(struct mt_alloc *a) MT_NODISCARD;
 void mt_segment_give(struct mt_alloc *a, uint32_t i);
-/* Puts a new block in front of `i` that takes its first `size` bytes; it is in no set. */
-uint32_t mt_block_cut_front(struct mt_alloc *a, uint32_t i, uint64_t size);
-/* `i` swallows its neighbours that are free as it is (mapped with mapped, hole with hole), which
- * leave their set; returns how many, and their bytes through *bytes (may be NULL). */
-unsigned mt_block_merge(struct mt_alloc *a, uint32_t i, uint64_t *bytes);
 
 /* ---- free_set.c ---- */
 
@@ -212,8 +206,25 @@ static inline unsigned class_of(uint64_t size)
 {
     size += 1u << CLASS_SHIFT;
     unsigned lg = 63u - (unsigned)__builtin_clzll(size);
-    return (lg << CLASS_SHIFT) |
-           (unsigned)((size >> (lg - CLASS_SHIFT)) & ((1u << CLASS_SHIFT) - 1));
+    return ((lg - 1) << CLASS_SHIFT) + (unsigned)(size >> (lg - CLASS_SHIFT));
+}
+
+/* The first class from c on that holds something, or CLASS_COUNT. */
+static inline unsigned class_from(const struct bin *bin, unsigned c)
+{
+    if (c >= CLASS_COUNT) {
+        return CLASS_COUNT;
+    }
+    uint64_t word = bin->used[c / 64] & (~(uint64_t)0 << (c % 64));
+    for (unsigned w = c / 64;;) {
+        if (word) {
+            return w * 64 + (unsigned)__builtin_ctzll(word);
+        }
+        if (++w == CLASS_COUNT / 64) {
+            return CLASS_COUNT;
+        }
+        word = bin->used[w];
+    }
 }
 
 void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i);
@@ -248,7 +259,27 @@ static inline void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
 }
 
 /* The first free block of at least `size` bytes in PyTorch's order, 0 = none. */
-uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin, uint64_t size);
+uint32_t mt_free_set_fit_among(const struct mt_alloc *a, const struct bin *bin, uint64_t size);
+/* The class of the size is empty or holds one block that is large enough: no call then. */
+static inline uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin,
+                                       uint64_t size)
+{
+    unsigned c = class_of(size);
+    uint32_t i = bin->roots[c];
+    if (i != 0) {
+        const struct block *b = block_at(a, i);
+        if ((b->left | b->right) == 0 && b->size >= size) {
+            return i;
+        }
+    } else {
+        c = class_from(bin, c + 1);
+        i = c < CLASS_COUNT ? bin->roots[c] : 0;
+        if (i == 0 || block_at(a, i)->left == 0) {
+            return i;
+        }
+    }
+    return mt_free_set_fit_among(a, bin, size);
+}
 /* The neighbours in that order. */
 uint32_t mt_free_set_next(const struct mt_alloc *a, uint32_t i);
 uint32_t mt_free_set_prev(const struct mt_alloc *a, uint32_t i);
@@ -269,10 +300,28 @@ static inline uint32_t addr_home(const struct addr_table *t, uint64_t addr)
     return (uint32_t)(((addr >> 9) * 0x9e3779b97f4a7c15u) >> t->shift);
 }
 
+bool mt_addr_table_grow(struct mt_alloc *a) MT_NODISCARD;
 /* Room for one more; false when out of memory. */
-bool mt_addr_table_reserve(struct mt_alloc *a) MT_NODISCARD;
+static inline bool mt_addr_table_reserve(struct mt_alloc *a)
+{
+    const struct addr_table *t = &a->by_addr;
+    return t->n < t->mask / 2 || mt_addr_table_grow(a);
+}
+static inline void addr_place(struct mt_alloc *a, uint32_t i)
+{
+    struct addr_table *t = &a->by_addr;
+    uint32_t at = addr_home(t, block_at(a, i)->addr);
+    while (t->slots[at]) {
+        at = (at + 1) & t->mask;
+    }
+    t->slots[at] = i;
+}
 /* Adds a block; room must have been reserved. */
-void mt_addr_table_put(struct mt_alloc *a, uint32_t i);
+static inline void mt_addr_table_put(struct mt_alloc *a, uint32_t i)
+{
+    addr_place(a, i);
+    a->by_addr.n++;
+}
 void mt_addr_table_remove(struct mt_alloc *a, uint32_t i);
 /* Removes the block at this address and returns it, 0 = there is none. */
 uint32_t mt_addr_table_take(struct mt_alloc *a, uint64_t addr);
@@ -338,6 +387,8 @@ static inline void stats_net(struct mt_alloc *a, enum mt_alloc_stat_id id, bool 
 
 uint64_t mt_rounded_size(const struct mt_alloc_settings *s, const struct policy *policy,
                          uint64_t size);
+/* Whether these settings round to multiples of 512 whatever the size. */
+bool mt_rounding_is_plain(const struct mt_alloc_settings *s, const struct policy *policy);
 
 static inline uint64_t round_up(uint64_t n, uint64_t unit)
 {

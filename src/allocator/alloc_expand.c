@@ -6,7 +6,7 @@
  * c10/cuda/CUDACachingAllocator.cpp, ExpandableSegment, find_expandable_block, map_block,
  * try_allocate_expandable_block, unmap_block.
  */
-#include "alloc_core.h"
+#include "alloc_blocks.h"
 
 static bool is_idle(const struct block *b)
 {
@@ -94,7 +94,7 @@ static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, s
     struct block *b = block_at(a, i);
     const struct bin *bin = bin_of(a, b);
     uint64_t page = segment_of(a, b)->page;
-    uint64_t size = round_up(want, page), addr = b->addr;
+    uint64_t size = round_up(want, page), addr = b->addr, swallowed;
     if (!mt_blocks_reserve(a, 4)) {
         return mt_fail_nomem(err);
     }
@@ -110,7 +110,7 @@ static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, s
     }
     b->state = BLOCK_FREE;
     b->gc_base = pool_of(a, bin)->calls;
-    mt_block_merge(a, i, NULL);
+    mt_block_merge(a, i, &swallowed);
     mt_free_set_insert(a, i);
     a->total += size;
     stats_up(a, MT_STAT_RESERVED_BYTES, bin->small, size);
@@ -198,13 +198,13 @@ enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *
     if (!mt_blocks_reserve(a, 4)) {
         return mt_fail_nomem(err);
     }
-    uint64_t size = high - low;
+    uint64_t size = high - low, swallowed;
     MT_TRY(a->device.ops->unmap(a->device.ctx, low, size, page, bin->stream, err));
     mt_free_set_erase(a, i);
     i = cut_pages(a, i, low, high);
     uint32_t segment = block_at(a, i)->segment;
     block_at(a, i)->state = BLOCK_HOLE;
-    mt_block_merge(a, i, NULL);
+    mt_block_merge(a, i, &swallowed);
     mt_holes_insert(a, i);
     a->total -= size;
     stats_down(a, MT_STAT_RESERVED_BYTES, bin->small, size);

@@ -5,9 +5,9 @@
  * c10/cuda/CUDACachingAllocator.cpp, free, free_block, try_merge_blocks. The counters of inactive
  * splits change by one net amount for each completed free, as there.
  */
-#include "alloc_core.h"
+#include "alloc_blocks.h"
 
-void mt_block_complete(struct mt_alloc *a, uint32_t i)
+static inline void complete(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
     const struct bin *bin = bin_of(a, b);
@@ -16,7 +16,9 @@ void mt_block_complete(struct mt_alloc *a, uint32_t i)
     b->stack = 0;
     b->state = BLOCK_FREE;
     unsigned n = mt_block_merge(a, i, &swallowed);
-    b->gc_base = pool_of(a, bin)->calls;
+    if (a->gc_ever) {
+        b->gc_base = pool_of(a, bin)->calls;
+    }
     mt_free_set_insert(a, i);
     if (!segment_of(a, b)->expandable) {
         bool split = is_split(b);
@@ -29,7 +31,12 @@ void mt_block_complete(struct mt_alloc *a, uint32_t i)
     stats_down(a, MT_STAT_REQUESTED_BYTES, bin->small, b->requested);
 }
 
-static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed)
+void mt_block_complete(struct mt_alloc *a, uint32_t i)
+{
+    complete(a, i);
+}
+
+static inline void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed)
 {
     struct block *b = block_at(a, i);
     bool small = bin_of(a, b)->small;
@@ -46,15 +53,15 @@ static void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool li
     }
 }
 
-static enum mt_status free_block(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed,
-                                 struct mt_error *err)
+static inline enum mt_status free_block(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed,
+                                        struct mt_error *err)
 {
     a->stack = stack;
     request_free(a, i, stack, listed);
     if (block_at(a, i)->uses) {
         return mt_streams_wait(a, i, err);
     }
-    mt_block_complete(a, i);
+    complete(a, i);
     return MT_OK;
 }
 

@@ -5,7 +5,7 @@
  * release_available_cached_blocks, release_cached_blocks, release_blocks, release_block,
  * garbage_collect_cached_blocks. The order of the frees is part of the contract.
  */
-#include "alloc_core.h"
+#include "alloc_blocks.h"
 
 /* A whole cudaMalloc segment goes. */
 static enum mt_status release_block(struct mt_alloc *a, uint32_t i, struct mt_error *err)

@@ -3,7 +3,7 @@
  * Putting a known state in place: segments with their blocks, as a recording that begins in the
  * middle found them. Everything is checked before anything is changed.
  */
-#include "alloc_core.h"
+#include "alloc_blocks.h"
 
 #define SIZE_BOUND ((uint64_t)1 << 60)
 

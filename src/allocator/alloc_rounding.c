@@ -46,6 +46,16 @@ uint64_t mt_rounded_size(const struct mt_alloc_settings *s, const struct policy 
     return round_up(size, MIN_BLOCK);
 }
 
+bool mt_rounding_is_plain(const struct mt_alloc_settings *s, const struct policy *policy)
+{
+    for (size_t i = 0; i < MT_ALLOC_INTERVALS; i++) {
+        if (s->roundup_power2_divisions[i] > (policy->one_division_is_off ? 1 : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint64_t mt_alloc_round(const struct mt_alloc_settings *s, mt_torch_release release, uint64_t size)
 {
     return mt_rounded_size(s, mt_policy_find(release), size < REQUEST_GUARD ? size : REQUEST_GUARD);

@@ -5,7 +5,7 @@
  * everything and ask again, and give up. What was released is never searched: after a release the
  * device is asked. The order of the steps is what makes a replay exact.
  */
-#include "alloc_core.h"
+#include "alloc_blocks.h"
 
 /* What a request becomes on its way. */
 struct way {
@@ -26,6 +26,8 @@ static void take_settings(struct mt_alloc *a, const struct mt_alloc_settings *s)
         a->settings.max_non_split_rounding = LARGE_BUFFER;
     }
     a->gc_on = a->has_allowed && s->garbage_collection_threshold > 0.0;
+    a->gc_ever |= a->gc_on;
+    a->plain_rounding = mt_rounding_is_plain(s, a->policy);
 }
 
 enum mt_status mt_alloc_new(const struct mt_alloc_options *o, struct mt_alloc **out,
@@ -136,6 +138,7 @@ void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed)
     a->has_allowed = on;
     a->allowed = allowed;
     a->gc_on = on && a->settings.garbage_collection_threshold > 0.0;
+    a->gc_ever |= a->gc_on;
 }
 
 const struct mt_alloc_settings *mt_alloc_settings(const struct mt_alloc *a)
@@ -174,18 +177,24 @@ static uint32_t prefer_holes(const struct mt_alloc *a, uint32_t i)
     return i;
 }
 
+/* The candidate where the best fit is a block of an expandable segment. */
+static uint32_t among_expandable(const struct mt_alloc *a, uint32_t i)
+{
+    if (a->settings.expandable_segments) {
+        return prefer_holes(a, i);
+    }
+    while (i && is_expandable(a, i)) {
+        i = mt_free_set_next(a, i);
+    }
+    return i;
+}
+
 /* The one candidate, tested; no other is tried. */
-static uint32_t search(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
+static inline uint32_t search(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
 {
     uint32_t i = mt_free_set_fit(a, bin, size);
-    if (i && is_expandable(a, i)) {
-        if (a->settings.expandable_segments) {
-            i = prefer_holes(a, i);
-        } else {
-            while (i && is_expandable(a, i)) {
-                i = mt_free_set_next(a, i);
-            }
-        }
+    if (i && MT_UNLIKELY(is_expandable(a, i))) {
+        i = among_expandable(a, i);
     }
     if (i == 0) {
         return 0;
@@ -356,7 +365,9 @@ static void split(struct mt_alloc *a, struct way *w, bool small)
         uint32_t rest = w->found;
         w->found = mt_block_cut_front(a, rest, w->size);
         b->state = BLOCK_FREE;
-        b->gc_base = pool_of(a, a->bins.v[w->bin])->calls;
+        if (a->gc_ever) {
+            b->gc_base = pool_of(a, a->bins.v[w->bin])->calls;
+        }
         mt_free_set_insert(a, rest);
         a->stats.splits++;
         if (!expandable && already) {
@@ -404,8 +415,9 @@ static bool route(struct mt_alloc *a, struct way *w)
 /* Rounds and routes, and reserves what serving may need. */
 static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error *err)
 {
-    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
-    w->alloc_size = segment_size(&a->settings, w->size);
+    uint64_t size = w->request->size;
+    w->size = a->plain_rounding ? round_up(size, MIN_BLOCK)
+                                : mt_rounded_size(&a->settings, a->policy, size);
     if (!w->request->has_pool && a->captures.n == 0) {
         w->bin = default_bin(a, w->size <= SMALL_SIZE, w->request->stream);
     }
@@ -420,7 +432,9 @@ static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *e
         MT_TRY(mt_streams_process(a, err));
     }
     const struct bin *bin = a->bins.v[w->bin];
-    pool_of(a, bin)->calls += a->gc_on;
+    if (a->gc_on) {
+        pool_of(a, bin)->calls++;
+    }
     a->stats.searches++;
     w->found = search(a, bin, w->size);
     if (w->found) {
@@ -428,6 +442,7 @@ static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *e
         mt_free_set_erase(a, w->found);
         return MT_OK;
     }
+    w->alloc_size = segment_size(&a->settings, w->size);
     enum mt_status status =
         rejects(a, w) ? mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "rejected") : miss(a, w, err);
     return status == MT_DEVICE_OOM ? refuse(a, w, err) : status;

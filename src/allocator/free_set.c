@@ -140,24 +140,6 @@ static uint32_t tree_until(const struct mt_alloc *a, uint32_t root, const struct
 
 /* ---- size classes ---- */
 
-/* The first class from c on that holds something, or CLASS_COUNT. */
-static unsigned class_from(const struct bin *bin, unsigned c)
-{
-    if (c >= CLASS_COUNT) {
-        return CLASS_COUNT;
-    }
-    uint64_t word = bin->used[c / 64] & (~(uint64_t)0 << (c % 64));
-    for (unsigned w = c / 64;;) {
-        if (word) {
-            return w * 64 + (unsigned)__builtin_ctzll(word);
-        }
-        if (++w == CLASS_COUNT / 64) {
-            return CLASS_COUNT;
-        }
-        word = bin->used[w];
-    }
-}
-
 /* The last class before c that holds something, or CLASS_COUNT. */
 static unsigned class_until(const struct bin *bin, unsigned c)
 {
@@ -218,7 +200,7 @@ static uint32_t first_from(const struct mt_alloc *a, const struct bin *bin, cons
     return found;
 }
 
-uint32_t mt_free_set_fit(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
+uint32_t mt_free_set_fit_among(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
 {
     struct key k = {size, 0, 0, 0};
     return first_from(a, bin, &k);
