@@ -150,7 +150,7 @@ static const struct mt_option OPTIONS[] = {
 
 static const struct mt_option_group GROUPS[] = {
     {"Budgets", OPTIONS, MT_COUNT(OPTIONS), 0},
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N, offsetof(struct check_settings, filter)},
+    MT_FILTER_GROUP(struct check_settings),
 };
 
 const struct mt_command mt_cmd_check = {

@@ -38,8 +38,7 @@ static const struct mt_option OPTIONS[] = {
 
 static const struct mt_option_group GROUPS[] = {
     {"Report", OPTIONS, MT_COUNT(OPTIONS), 0},
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
-     offsetof(struct mt_filter_settings, filter)},
+    MT_FILTER_GROUP(struct mt_filter_settings),
 };
 
 const struct mt_command mt_cmd_compare = {

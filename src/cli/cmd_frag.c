@@ -28,10 +28,7 @@ static const struct mt_option OPTIONS[] = {
 
 static const struct mt_option_group GROUPS[] = {
     {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
-    {.title = "Filters",
-     .options = MT_FILTER_OPTIONS,
-     .n = MT_FILTER_OPTIONS_N,
-     .offset = offsetof(struct frag_settings, filter)},
+    MT_FILTER_GROUP(struct frag_settings),
 };
 
 const struct mt_command mt_cmd_frag = {

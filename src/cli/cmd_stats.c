@@ -7,8 +7,7 @@
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option_group GROUPS[] = {
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
-     offsetof(struct mt_filter_settings, filter)},
+    MT_FILTER_GROUP(struct mt_filter_settings),
 };
 
 const struct mt_command mt_cmd_stats = {

@@ -70,8 +70,7 @@ static const struct mt_option_group GROUPS[] = {
     {"Timeline", OPTIONS, MT_COUNT(OPTIONS), 0},
     {"Picture", MT_PICTURE_OPTIONS, MT_PICTURE_OPTIONS_N,
      offsetof(struct trace_plot_settings, picture)},
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
-     offsetof(struct trace_plot_settings, filter)},
+    MT_FILTER_GROUP(struct trace_plot_settings),
 };
 
 const struct mt_command mt_cmd_trace_plot = {

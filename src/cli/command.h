@@ -88,6 +88,11 @@ extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
     MT_FILTER_OPTIONS[];           /* of struct mt_filter; a verb makes a group of it */
 enum { MT_FILTER_OPTIONS_N = 11 }; /* a constant, so that groups may be static */
+/* The group of the filters for a verb whose settings have them in the field `filter`. */
+#define MT_FILTER_GROUP(settings)                                                                  \
+    {                                                                                              \
+        "Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N, offsetof(settings, filter)              \
+    }
 
 /* The process as a verb sees it. */
 struct mt_cli {
