@@ -299,4 +299,9 @@ static inline struct mt_str mt_snapshot_str(const struct mt_snapshot *s, uint32_
     return s->strings[id];
 }
 
+/* The value of a key in a DICT value, owned by s; NULL when it has no such key or is no DICT. The
+ * keys are looked at one after the other. */
+const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,
+                                     const char *key);
+
 #endif

@@ -53,10 +53,6 @@ struct mt_settings {
 };
 void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out);
 
-/* Value of a key in a DICT value, or NULL. */
-const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,
-                                     const char *key);
-
 /* Bytes of the block that the allocator makes for a request: multiples of 512, or a division of
  * a power of two where the settings say so (CUDACachingAllocator.cpp, round_size; as of 2.4). */
 uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size);

@@ -159,22 +159,6 @@ const struct mt_block *mt_segment_block_find(const struct mt_snapshot *s,
 
 /* ---- settings ---- */
 
-const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,
-                                     const char *key)
-{
-    if (dict->kind != MT_VALUE_DICT) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < dict->n; i++) {
-        const struct mt_value *k = &s->values[dict->u.id + 2 * i];
-        if (k->kind == MT_VALUE_STR &&
-            mt_str_equal(mt_snapshot_str(s, k->u.id), mt_str_from(key))) {
-            return k + 1;
-        }
-    }
-    return NULL;
-}
-
 static bool value_is_unlimited(const struct mt_snapshot *s, const struct mt_value *v)
 {
     return (v->kind == MT_VALUE_INT && v->u.i == -1) ||

@@ -7,22 +7,6 @@
 
 #include "sim.h"
 
-static const struct mt_value *find(const struct mt_snapshot *s, const struct mt_value *dict,
-                                   const char *key)
-{
-    if (dict->kind != MT_VALUE_DICT) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < dict->n; i++) {
-        const struct mt_value *k = &s->values[dict->u.id + 2 * i];
-        if (k->kind == MT_VALUE_STR &&
-            mt_str_equal(mt_snapshot_str(s, k->u.id), mt_str_from(key))) {
-            return k + 1;
-        }
-    }
-    return NULL;
-}
-
 /* {"1": 0, "2": 4, ...}: the key is the start of the interval in MiB. */
 static void read_divisions(const struct mt_snapshot *s, const struct mt_value *v,
                            struct mt_alloc_settings *out)
@@ -33,7 +17,7 @@ static void read_divisions(const struct mt_snapshot *s, const struct mt_value *v
     for (unsigned i = 0; i < MT_ALLOC_INTERVALS; i++) {
         char key[16];
         snprintf(key, sizeof key, "%lu", 1ul << i);
-        const struct mt_value *n = find(s, v, key);
+        const struct mt_value *n = mt_value_find(s, v, key);
         if (n && n->kind == MT_VALUE_INT && n->u.i >= 0) {
             out->roundup_power2_divisions[i] = (uint64_t)n->u.i;
         }
@@ -50,24 +34,24 @@ void mt_sim_read_settings(struct mt_sim *sim)
         return;
     }
     const struct mt_value *dict = &s->values[s->settings];
-    const struct mt_value *v = find(s, dict, "PYTORCH_CUDA_ALLOC_CONF");
+    const struct mt_value *v = mt_value_find(s, dict, "PYTORCH_CUDA_ALLOC_CONF");
     if (v && v->kind == MT_VALUE_STR) {
         struct mt_conf conf;
         sim->conf = mt_snapshot_str(s, v->u.id);
         mt_conf_parse(sim->conf, sim->release, &conf);
         *out = conf.settings;
     }
-    v = find(s, dict, "max_split_size");
+    v = mt_value_find(s, dict, "max_split_size");
     if (v && v->kind == MT_VALUE_INT) {
         out->max_split_size = v->u.i == -1 ? UINT64_MAX : (uint64_t)v->u.i;
     }
-    v = find(s, dict, "garbage_collection_threshold");
+    v = mt_value_find(s, dict, "garbage_collection_threshold");
     if (v && v->kind == MT_VALUE_FLOAT && v->u.f >= 0.0 && v->u.f < 1.0) {
         out->garbage_collection_threshold = v->u.f;
     }
-    v = find(s, dict, "expandable_segments");
+    v = mt_value_find(s, dict, "expandable_segments");
     if (v && v->kind == MT_VALUE_BOOL) {
         out->expandable_segments = v->u.i != 0;
     }
-    read_divisions(s, find(s, dict, "roundup_power2_divisions"), out);
+    read_divisions(s, mt_value_find(s, dict, "roundup_power2_divisions"), out);
 }
