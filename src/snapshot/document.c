@@ -167,10 +167,11 @@ static void put_frame(struct walk *w, uint32_t id)
             continue;
         }
         put_word(w, WORD_FRAME + k);
-        switch (k) {
+        switch ((enum mt_frame_key)k) {
         case MT_FRAME_KEY_name: w->ops->string(w->writer, f->name); break;
         case MT_FRAME_KEY_filename: w->ops->string(w->writer, f->filename); break;
-        default: put_i64(w, f->line);
+        case MT_FRAME_KEY_line: put_i64(w, f->line); break;
+        case MT_FRAME_KEY_COUNT: break;
         }
     }
     end_record(w, f->extra);
@@ -206,7 +207,7 @@ static void put_event_key(struct walk *w, size_t index, unsigned key)
 {
     const struct mt_event *e = &w->s->events[index];
     const struct mt_event_shape *shape = &w->s->event_shapes[e->shape];
-    switch (key) {
+    switch ((enum mt_event_key)key) {
     case MT_EVENT_KEY_action: put_name(w, shape->action_name, WORD_ACTION + e->action); break;
     case MT_EVENT_KEY_addr:
         put_bits(w, e->addr, (shape->present & MT_PRESENT_NEGATIVE_ADDR_EVENT) != 0);
@@ -222,7 +223,8 @@ static void put_event_key(struct walk *w, size_t index, unsigned key)
         put_pool(w, w->s->pools[mt_event_column_get(w->s, index, MT_COLUMN_POOL)]);
         break;
     case MT_EVENT_KEY_frames: put_stack(w, e->stack); break;
-    default: put_column(w, index, MT_COLUMN_CATEGORY);
+    case MT_EVENT_KEY_category: put_column(w, index, MT_COLUMN_CATEGORY); break;
+    case MT_EVENT_KEY_COUNT: break;
     }
 }
 
@@ -258,12 +260,13 @@ static void put_history(struct walk *w, size_t index)
             continue;
         }
         put_word(w, WORD_HISTORY + k);
-        switch (k) {
+        switch ((enum mt_history_key)k) {
         case MT_HISTORY_KEY_addr:
             put_bits(w, h->addr, (h->present & MT_PRESENT_NEGATIVE_ADDR_HISTORY) != 0);
             break;
         case MT_HISTORY_KEY_real_size: put_u64(w, h->real_size); break;
-        default: put_stack(w, h->stack);
+        case MT_HISTORY_KEY_frames: put_stack(w, h->stack); break;
+        case MT_HISTORY_KEY_COUNT: break;
         }
     }
     end_record(w, h->extra);
@@ -287,7 +290,7 @@ static void put_block(struct walk *w, size_t index)
             continue;
         }
         put_word(w, WORD_BLOCK + k);
-        switch (k) {
+        switch ((enum mt_block_key)k) {
         case MT_BLOCK_KEY_address:
             put_bits(w, b->addr, (b->present & MT_PRESENT_NEGATIVE_ADDR_BLOCK) != 0);
             break;
@@ -295,7 +298,8 @@ static void put_block(struct walk *w, size_t index)
         case MT_BLOCK_KEY_requested_size: put_u64(w, b->requested); break;
         case MT_BLOCK_KEY_state: put_name(w, b->state_name, WORD_STATE + b->state); break;
         case MT_BLOCK_KEY_frames: put_stack(w, b->stack); break;
-        default: put_histories(w, b->history_first, b->history_n);
+        case MT_BLOCK_KEY_history: put_histories(w, b->history_first, b->history_n); break;
+        case MT_BLOCK_KEY_COUNT: break;
         }
     }
     end_record(w, b->extra);
@@ -312,7 +316,7 @@ static void put_blocks(struct walk *w, size_t first, size_t n)
 
 static void put_segment_key(struct walk *w, const struct mt_segment *g, unsigned key)
 {
-    switch (key) {
+    switch ((enum mt_segment_key)key) {
     case MT_SEGMENT_KEY_device: put_i64(w, g->device); break;
     case MT_SEGMENT_KEY_address:
         put_bits(w, g->addr, (g->present & MT_PRESENT_NEGATIVE_ADDR_SEGMENT) != 0);
@@ -326,7 +330,8 @@ static void put_segment_key(struct walk *w, const struct mt_segment *g, unsigned
     case MT_SEGMENT_KEY_segment_pool_id: put_pool(w, g->pool); break;
     case MT_SEGMENT_KEY_is_expandable: w->ops->boolean(w->writer, g->expandable); break;
     case MT_SEGMENT_KEY_frames: put_stack(w, g->stack); break;
-    default: put_blocks(w, g->first_block, g->n_blocks);
+    case MT_SEGMENT_KEY_blocks: put_blocks(w, g->first_block, g->n_blocks); break;
+    case MT_SEGMENT_KEY_COUNT: break;
     }
 }
 
@@ -359,11 +364,12 @@ static void put_annotation(struct walk *w, const struct mt_annotation *a)
             continue;
         }
         put_word(w, WORD_ANNOTATION + k);
-        switch (k) {
+        switch ((enum mt_annotation_key)k) {
         case MT_ANNOTATION_KEY_stage: w->ops->string(w->writer, a->stage); break;
         case MT_ANNOTATION_KEY_name: w->ops->string(w->writer, a->name); break;
         case MT_ANNOTATION_KEY_device: put_i64(w, a->device); break;
-        default: put_i64(w, a->time_us);
+        case MT_ANNOTATION_KEY_time_us: put_i64(w, a->time_us); break;
+        case MT_ANNOTATION_KEY_COUNT: break;
         }
     }
     end_record(w, a->extra);
@@ -442,13 +448,16 @@ static void put_traces(struct walk *w, const struct mt_trace *traces, size_t n, 
 static void put_top_key(struct walk *w, unsigned key)
 {
     const struct mt_snapshot *s = w->s;
-    switch (key) {
+    switch ((enum mt_top_key)key) {
     case MT_TOP_KEY_segments: put_segments(w, s->segments, s->n_segments); break;
     case MT_TOP_KEY_device_traces: put_traces(w, s->traces, s->n_traces, false); break;
     case MT_TOP_KEY_allocator_settings: put_value(w, s->settings); break;
     case MT_TOP_KEY_external_annotations: put_annotations(w, 0, s->n_annotations); break;
     case MT_TOP_KEY_host_segments: put_segments(w, s->host_segments, s->n_host_segments); break;
-    default: put_traces(w, s->host_traces, s->n_host_traces, s->host_trace_is_flat);
+    case MT_TOP_KEY_host_traces:
+        put_traces(w, s->host_traces, s->n_host_traces, s->host_trace_is_flat);
+        break;
+    case MT_TOP_KEY_COUNT: break;
     }
 }
 
