@@ -313,12 +313,21 @@ static bool mask_values(struct masking *m)
     return true;
 }
 
+/* Every column but those known to hold no text, so that a new one is masked from its first day. */
+static bool mask_columns(struct masking *m)
+{
+    for (int c = 0; c < MT_COLUMN_COUNT; c++) {
+        if (c != MT_COLUMN_POOL && c != MT_COLUMN_EXTRA &&
+            !mask_column(m, (enum mt_event_column)c)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool mask_all(struct masking *m)
 {
-    return mask_frames(m) && mask_annotations(m) && mask_values(m) &&
-           mask_column(m, MT_COLUMN_COMPILE_CONTEXT) && mask_column(m, MT_COLUMN_USER_METADATA) &&
-           mask_column(m, MT_COLUMN_INTERNAL_METADATA) && mask_column(m, MT_COLUMN_CATEGORY) &&
-           !m->failed;
+    return mask_frames(m) && mask_annotations(m) && mask_values(m) && mask_columns(m) && !m->failed;
 }
 
 /* The masked strings lie in an arena; its bytes are moved into one block that the view owns. */
