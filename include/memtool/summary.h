@@ -39,10 +39,10 @@ bool mt_stat_has_pools(enum mt_stat_kind k);
 
 enum mt_stat_slot { MT_SLOT_ALL, MT_SLOT_LARGE, MT_SLOT_SMALL, MT_SLOT_COUNT };
 enum mt_stat_column {
-    MT_COLUMN_CURRENT,
-    MT_COLUMN_PEAK,
-    MT_COLUMN_TOTAL_ALLOC,
-    MT_COLUMN_TOTAL_FREED,
+    MT_STAT_COLUMN_CURRENT,
+    MT_STAT_COLUMN_PEAK,
+    MT_STAT_COLUMN_TOTAL_ALLOC,
+    MT_STAT_COLUMN_TOTAL_FREED,
     MT_STAT_COLUMN_COUNT
 };
 

@@ -57,11 +57,11 @@ struct counting {
 
 static void move_one(struct mt_stat *s, uint64_t up, uint64_t down)
 {
-    s->v[MT_COLUMN_CURRENT] += up - down;
-    s->v[MT_COLUMN_TOTAL_ALLOC] += up;
-    s->v[MT_COLUMN_TOTAL_FREED] += down;
-    if (s->v[MT_COLUMN_CURRENT] > s->v[MT_COLUMN_PEAK] && up) {
-        s->v[MT_COLUMN_PEAK] = s->v[MT_COLUMN_CURRENT];
+    s->v[MT_STAT_COLUMN_CURRENT] += up - down;
+    s->v[MT_STAT_COLUMN_TOTAL_ALLOC] += up;
+    s->v[MT_STAT_COLUMN_TOTAL_FREED] += down;
+    if (s->v[MT_STAT_COLUMN_CURRENT] > s->v[MT_STAT_COLUMN_PEAK] && up) {
+        s->v[MT_STAT_COLUMN_PEAK] = s->v[MT_STAT_COLUMN_CURRENT];
     }
 }
 
@@ -155,7 +155,7 @@ static void put_current(struct mt_summary *out, const struct mt_counters *c, enu
         {MT_STAT_INACTIVE_SPLIT, c->inactive_split_blocks},
     };
     for (size_t i = 0; i < MT_COUNT(values); i++) {
-        out->stats[values[i].kind][slot].v[MT_COLUMN_CURRENT] = values[i].value;
+        out->stats[values[i].kind][slot].v[MT_STAT_COLUMN_CURRENT] = values[i].value;
     }
 }
 
@@ -169,13 +169,13 @@ static void count_segments(struct mt_summary *out, const struct mt_snapshot *s, 
         }
         uint64_t one = g->expandable ? 0 : 1;
         enum mt_stat_slot slot = g->kind == MT_POOL_SMALL ? MT_SLOT_SMALL : MT_SLOT_LARGE;
-        out->stats[MT_STAT_SEGMENT][MT_SLOT_ALL].v[MT_COLUMN_CURRENT] += one;
-        out->stats[MT_STAT_SEGMENT][slot].v[MT_COLUMN_CURRENT] += one;
-        out->stats[MT_STAT_OVERSIZE_SEGMENTS][MT_SLOT_ALL].v[MT_COLUMN_CURRENT] +=
+        out->stats[MT_STAT_SEGMENT][MT_SLOT_ALL].v[MT_STAT_COLUMN_CURRENT] += one;
+        out->stats[MT_STAT_SEGMENT][slot].v[MT_STAT_COLUMN_CURRENT] += one;
+        out->stats[MT_STAT_OVERSIZE_SEGMENTS][MT_SLOT_ALL].v[MT_STAT_COLUMN_CURRENT] +=
             g->total_size >= max_split ? one : 0;
         for (uint32_t k = 0; k < g->n_blocks; k++) {
             const struct mt_block *b = &s->blocks[g->first_block + k];
-            out->stats[MT_STAT_OVERSIZE_ALLOCATIONS][MT_SLOT_ALL].v[MT_COLUMN_CURRENT] +=
+            out->stats[MT_STAT_OVERSIZE_ALLOCATIONS][MT_SLOT_ALL].v[MT_STAT_COLUMN_CURRENT] +=
                 b->state == MT_BLOCK_ALLOCATED && b->size >= max_split;
         }
     }
@@ -185,7 +185,8 @@ static bool same_current(const struct mt_summary *a, const struct counting *b)
 {
     for (int k = 0; k < MT_STAT_COUNT; k++) {
         for (int slot = 0; slot < MT_SLOT_COUNT; slot++) {
-            if (a->stats[k][slot].v[MT_COLUMN_CURRENT] != b->stats[k][slot].v[MT_COLUMN_CURRENT]) {
+            if (a->stats[k][slot].v[MT_STAT_COLUMN_CURRENT] !=
+                b->stats[k][slot].v[MT_STAT_COLUMN_CURRENT]) {
                 return false;
             }
         }

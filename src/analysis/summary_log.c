@@ -204,11 +204,11 @@ static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
         struct mt_logged_table t = {.line = number, .is_step = true};
         struct mt_logged_value *allocated = t.cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
         struct mt_logged_value *reserved = t.cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
-        allocated[MT_COLUMN_CURRENT] = decimal_behind(line, x->keys[0], x->unit);
-        allocated[MT_COLUMN_PEAK] = decimal_behind(line, x->keys[1], x->unit);
-        reserved[MT_COLUMN_CURRENT] = decimal_behind(line, x->keys[2], x->unit);
-        reserved[MT_COLUMN_PEAK] = decimal_behind(line, x->keys[3], x->unit);
-        return !allocated[MT_COLUMN_CURRENT].present || mt_vec_push(&out->tables, t);
+        allocated[MT_STAT_COLUMN_CURRENT] = decimal_behind(line, x->keys[0], x->unit);
+        allocated[MT_STAT_COLUMN_PEAK] = decimal_behind(line, x->keys[1], x->unit);
+        reserved[MT_STAT_COLUMN_CURRENT] = decimal_behind(line, x->keys[2], x->unit);
+        reserved[MT_STAT_COLUMN_PEAK] = decimal_behind(line, x->keys[3], x->unit);
+        return !allocated[MT_STAT_COLUMN_CURRENT].present || mt_vec_push(&out->tables, t);
     }
     return true;
 }
@@ -253,7 +253,7 @@ static int compare_i64(const void *a, const void *b)
 static int64_t allocated_in(const struct mt_logged_table *t)
 {
     uint64_t n =
-        mt_logged_bytes(&t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL][MT_COLUMN_CURRENT]);
+        mt_logged_bytes(&t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL][MT_STAT_COLUMN_CURRENT]);
     return n > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)n;
 }
 

@@ -64,11 +64,11 @@ static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i)
     mt_table_cell(t, "%" PRIu32, x->device);
     static const enum mt_stat_kind KINDS[] = {MT_STAT_ALLOCATED_BYTES, MT_STAT_RESERVED_BYTES};
     for (size_t k = 0; k < MT_COUNT(KINDS); k++) {
-        const struct mt_logged_value *now = cell(x, KINDS[k], MT_COLUMN_CURRENT);
+        const struct mt_logged_value *now = cell(x, KINDS[k], MT_STAT_COLUMN_CURRENT);
         add_value(t, now, true);
-        add_change(t, now, b ? cell(b, KINDS[k], MT_COLUMN_CURRENT) : NULL);
+        add_change(t, now, b ? cell(b, KINDS[k], MT_STAT_COLUMN_CURRENT) : NULL);
     }
-    add_value(t, cell(x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_PEAK), true);
+    add_value(t, cell(x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK), true);
     add_value(t, &x->retries, false);
     add_value(t, &x->ooms, false);
     mt_table_cell_color(t, x->odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s",
@@ -137,9 +137,9 @@ static void add_pair(struct mt_table *t, const struct mt_logged_table *a,
     static const struct {
         enum mt_stat_kind kind;
         enum mt_stat_column column;
-    } SHOWN[] = {{MT_STAT_ALLOCATED_BYTES, MT_COLUMN_CURRENT},
-                 {MT_STAT_ALLOCATED_BYTES, MT_COLUMN_PEAK},
-                 {MT_STAT_RESERVED_BYTES, MT_COLUMN_CURRENT}};
+    } SHOWN[] = {{MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_CURRENT},
+                 {MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK},
+                 {MT_STAT_RESERVED_BYTES, MT_STAT_COLUMN_CURRENT}};
     for (size_t i = 0; i < MT_COUNT(SHOWN); i++) {
         const struct mt_logged_value *after = cell(b, SHOWN[i].kind, SHOWN[i].column);
         add_value(t, after, true);

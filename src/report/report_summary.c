@@ -60,7 +60,7 @@ static void print_device(const struct mt_report *r, const struct mt_summary *d)
             fprintf(r->out, "| %-21s |", slot_label(kind, slot));
             for (int c = 0; c < MT_STAT_COLUMN_COUNT; c++) {
                 struct mt_summary_cell cell = {""};
-                if (c == MT_COLUMN_CURRENT || d->proved) {
+                if (c == MT_STAT_COLUMN_CURRENT || d->proved) {
                     cell = mt_summary_cell(d->stats[k][slot].v[c], d->stats[k][MT_SLOT_ALL].v[c],
                                            mt_stat_is_bytes(kind));
                 }
@@ -103,7 +103,7 @@ static void put_stats(struct mt_put *p, cJSON *o, const struct mt_summary *d)
                 char key[64];
                 snprintf(key, sizeof key, "%s%s.%s", mt_stat_key((enum mt_stat_kind)k),
                          pools ? SLOT[slot] : "", COLUMN[c]);
-                mt_put_known(p, o, key, c == MT_COLUMN_CURRENT || d->proved,
+                mt_put_known(p, o, key, c == MT_STAT_COLUMN_CURRENT || d->proved,
                              d->stats[k][slot].v[c]);
             }
         }

@@ -65,18 +65,18 @@ START_TEST(counters_of_a_whole_trace)
     make_run(&m, MT_BLOCK_ALLOCATED);
     ck_assert_int_eq(mt_summary_find(&x, &m.s, 0, &err), MT_OK);
     ck_assert(x.proved);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_CURRENT), 6 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_PEAK), 12 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_TOTAL_FREED), 6 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_REQUESTED_BYTES, MT_COLUMN_PEAK), 12 * MIB - 100);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATION, MT_COLUMN_TOTAL_ALLOC), 3);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_CURRENT), 6 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK), 12 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_TOTAL_FREED), 6 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_REQUESTED_BYTES, MT_STAT_COLUMN_PEAK), 12 * MIB - 100);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATION, MT_STAT_COLUMN_TOTAL_ALLOC), 3);
     /* 16 when the first was cut, down to 10 and 8, and 6 more when the middle came back. */
-    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_COLUMN_CURRENT), 14 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_COLUMN_PEAK), 16 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_COLUMN_TOTAL_ALLOC), 22 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_COLUMN_TOTAL_FREED), 8 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT, MT_COLUMN_CURRENT), 2);
-    ck_assert_uint_eq(stat(&x, MT_STAT_SEGMENT, MT_COLUMN_PEAK), 1);
+    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_STAT_COLUMN_CURRENT), 14 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_STAT_COLUMN_PEAK), 16 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_STAT_COLUMN_TOTAL_ALLOC), 22 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT_BYTES, MT_STAT_COLUMN_TOTAL_FREED), 8 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_INACTIVE_SPLIT, MT_STAT_COLUMN_CURRENT), 2);
+    ck_assert_uint_eq(stat(&x, MT_STAT_SEGMENT, MT_STAT_COLUMN_PEAK), 1);
     ck_assert(x.ooms_known);
     make_free(&m);
 }
@@ -91,8 +91,8 @@ START_TEST(counters_without_proof)
     make_run(&m, MT_BLOCK_INACTIVE);
     ck_assert_int_eq(mt_summary_find(&x, &m.s, 0, &err), MT_OK);
     ck_assert(!x.proved);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_CURRENT), 4 * MIB);
-    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_COLUMN_PEAK), 0);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_CURRENT), 4 * MIB);
+    ck_assert_uint_eq(stat(&x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK), 0);
     make_free(&m);
 }
 END_TEST
@@ -126,14 +126,14 @@ START_TEST(a_table_in_a_log)
     ck_assert_uint_eq(t->ooms.value, 2);
     ck_assert_uint_eq(t->retries.value, 7);
     const struct mt_logged_value *row = t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 768 * MIB);
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_PEAK]), 2048 * MIB);
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_TOTAL_FREED]), 12);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 768 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_PEAK]), 2048 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_TOTAL_FREED]), 12);
     row = t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_LARGE];
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 762 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 762 * MIB);
     row = t->cells[MT_STAT_ALLOCATION][MT_SLOT_ALL];
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_TOTAL_ALLOC]), 1500000);
-    ck_assert(!row[MT_COLUMN_TOTAL_FREED].present);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_TOTAL_ALLOC]), 1500000);
+    ck_assert(!row[MT_STAT_COLUMN_TOTAL_FREED].present);
     ck_assert(!t->cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL][0].present);
     mt_logged_release(&l);
 }
@@ -149,13 +149,13 @@ START_TEST(lines_of_trainers)
     ck_assert_uint_eq(l.tables.n, 2);
     const struct mt_logged_value *row = l.tables.v[0].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
     ck_assert(l.tables.v[0].is_step);
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 1024 * MIB + MIB / 2);
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_PEAK]), 2048 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 1024 * MIB + MIB / 2);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_PEAK]), 2048 * MIB);
     row = l.tables.v[1].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 1536 * MIB);
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_PEAK]), 2048 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 1536 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_PEAK]), 2048 * MIB);
     row = l.tables.v[1].cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
-    ck_assert_uint_eq(mt_logged_bytes(&row[MT_COLUMN_CURRENT]), 3328 * MIB);
+    ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 3328 * MIB);
     mt_logged_release(&l);
 }
 END_TEST
