@@ -267,6 +267,22 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
     return status;
 }
 
+/* With room on the device the request met a limit of the process, which no file names: it is at
+ * least what was granted, and below what was refused. */
+static void capacity_from_oom(struct mt_trace_panel *panel, const struct subject *u)
+{
+    const struct mt_timeline *t = &u->timeline;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    uint64_t granted = u->own_look ? u->look.reserved_peak : t->reserved_peak;
+    if (o->device_free < o->asked) {
+        panel->capacity = o->reserved + o->device_free;
+        panel->capacity_from = "reserved + free at the OOM";
+        return;
+    }
+    panel->is_limit = true;
+    panel->capacity = granted < o->reserved + o->asked ? granted : o->reserved;
+}
+
 static struct mt_trace_panel panel_of(const struct plot *p, const struct subject *u)
 {
     enum { SHAPES = 2000 };
@@ -285,10 +301,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
         panel.per_alloc = set->common.limit > 0 ? (size_t)set->common.limit : SHAPES;
     }
     if (panel.capacity == 0 && t->ooms.n > 0) {
-        const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-        /* With room on the device the request met a limit of the process, which no file names. */
-        panel.capacity = o->device_free < o->asked ? o->reserved + o->device_free : 0;
-        panel.capacity_from = "reserved + free at the OOM";
+        capacity_from_oom(&panel, u);
     }
     return panel;
 }

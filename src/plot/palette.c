@@ -31,6 +31,7 @@ static const struct mt_theme THEMES[] = {
                         .line = 0x2a3342ff,
                         .trouble = 0xc8102eff,
                         .good = 0x1f77b4ff,
+                        .rounding = 0x6d0f1fff,
                         TIERS},
     [MT_THEME_DARK] = {.background = 0x14181fff,
                        .panel = 0x1a1f28ff,
@@ -46,6 +47,7 @@ static const struct mt_theme THEMES[] = {
                        .line = 0xf2f5f9ff,
                        .trouble = 0xff5d6cff,
                        .good = 0x6cb6ffff,
+                       .rounding = 0xffb9bfff,
                        TIERS},
 };
 

@@ -21,6 +21,7 @@ struct mt_theme {
     uint32_t free, gap;     /* holes in segments; unmapped space */
     uint32_t line;          /* the reserved line, outlines */
     uint32_t trouble, good;
+    uint32_t rounding; /* lost to it: a red that is not trouble's */
     uint32_t deep[MT_HUES], pale[MT_HUES];
 };
 const struct mt_theme *mt_theme_get(enum mt_theme_name name);

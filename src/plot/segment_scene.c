@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include <memtool/checked.h>
+#include <memtool/compiler.h>
 
 #include "chart.h"
 #include "holders.h"
 #include "rows.h"
+#include "trace_words.h"
 
 #define MARGIN 24.0
 #define LABEL_W 196.0
@@ -34,6 +36,7 @@ struct picture {
     double bar, pitch; /* height of a segment, distance of lines */
     double least_px;   /* narrower blocks are bundled */
     size_t tip_frames; /* frames in the tip of a block */
+    bool hole_named;   /* the largest one */
     struct mt_holders holders;
 };
 
@@ -89,15 +92,37 @@ struct shape {
     bool first, last; /* the part holds the block's first, last byte */
 };
 
-/* The size, in the middle of the block's first part. */
+/* The size that was asked for, in the middle of the block's first part. */
 static void draw_size(struct picture *p, const struct shape *h, double w, uint32_t color)
 {
     const struct mt_block *k = &p->panel->state->blocks[h->block];
-    struct mt_size_text size = mt_size_text(k->size, p->scene->style.size);
+    bool rounded = k->requested > 0 && k->requested < k->size; /* the sliver is no part of it */
+    struct mt_size_text size = mt_size_text(rounded ? k->requested : k->size, p->scene->style.size);
     if (h->first && mt_text_px(size.s, 10.5, false) <= w - 8) {
         mt_scene_text(p->scene, h->x + w / 2, h->y + p->bar / 2 + 4, 10.5, mt_palette_ink(color),
                       size.s)
             ->anchor = MT_ANCHOR_MIDDLE;
+    }
+}
+
+/* The first of the largest holes, in as many words as it has room for. */
+static void name_hole(struct picture *p, const struct shape *h, const struct mt_block *k)
+{
+    static const char *const WORDS[] = {"largest hole, ", "hole, ", ""};
+    if (p->hole_named || !h->first || k->size < p->sum.largest_hole) {
+        return;
+    }
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s%s", WORDS[i],
+                       mt_size_text(k->size, p->scene->style.size).s);
+        if (mt_text_px(text, 10.5, false) <= h->w - 8) {
+            mt_scene_text(p->scene, h->x + h->w / 2, h->y + p->bar / 2 + 4, 10.5,
+                          p->scene->theme->text, text)
+                ->anchor = MT_ANCHOR_MIDDLE;
+            p->hole_named = true;
+            return;
+        }
     }
 }
 
@@ -111,6 +136,7 @@ static void draw_block(struct picture *p, const struct shape *h)
         if (w >= 3) { /* something to point at */
             mt_scene_rect(p->scene, x, y, w, p->bar, t->free)->tip = block_tip(p, block);
         }
+        name_hole(p, h, k);
         return;
     }
     uint32_t color = mt_holders_color(&p->holders, p->scene->theme, k->stack),
@@ -123,7 +149,7 @@ static void draw_block(struct picture *p, const struct shape *h)
     }
     double lost = k->requested < k->size ? (double)(k->size - k->requested) / (double)k->size : 0;
     if (h->last && lost * w >= 0.5) {
-        mt_scene_rect(p->scene, x + w * (1 - lost), y, w * lost, p->bar, t->trouble)->tip = tip;
+        mt_scene_rect(p->scene, x + w * (1 - lost), y, w * lost, p->bar, t->rounding)->tip = tip;
     }
     draw_size(p, h, w * (1 - lost), color);
     if (w > 2.5) { /* blocks of one stack stand side by side: an edge tells them apart */
@@ -382,7 +408,7 @@ static double draw_keys(struct picture *p, struct mt_box box, double y)
                     p->sum.pending);
     }
     if (p->holders.rounding) {
-        y = key_row(p, box, y, t->trouble, 0, false, "lost to rounding, in use",
+        y = key_row(p, box, y, t->rounding, 0, false, "lost to rounding, in use",
                     p->holders.rounding);
     }
     if (p->gaps) {
@@ -409,6 +435,32 @@ static double draw_legend(struct picture *p, struct mt_box box)
 }
 
 /* ---- the picture ---- */
+
+/* The out-of-memory event that the state is shown at, or NULL. */
+static const struct mt_event *oom_event(const struct mt_segment_panel *panel)
+{
+    size_t done = panel->state->events_done;
+    if (!panel->replay || done == 0 || done > panel->replay->n) {
+        return NULL;
+    }
+    const struct mt_event *e = &panel->replay->events[done - 1];
+    return e->action == MT_ACTION_OOM ? e : NULL;
+}
+
+/* Why the request was refused, below the headings; returns where that ends. */
+static double draw_refusal(struct picture *p, const struct mt_event *oom, double y, double room)
+{
+    struct mt_size_format f = p->scene->style.size;
+    struct mt_buf b = {0};
+    mt_buf_printf(
+        &b, "%s was asked for%s \xc2\xb7 ", mt_size_text(oom->size, f).s,
+        mt_oom_hole(p->panel->state, oom) < oom->size ? ", more than any hole it could use" : "");
+    mt_oom_say_refusal(&b, oom, f);
+    y = mt_scene_text_lines(p->scene, MARGIN, y + 19, 12.5, p->scene->theme->trouble, room, false,
+                            &b);
+    mt_buf_release(&b);
+    return y;
+}
 
 /* Returns where they end. */
 static double draw_headings(struct picture *p, double width)
@@ -441,6 +493,9 @@ static double draw_headings(struct picture *p, double width)
     }
     double y = mt_scene_text_lines(s, MARGIN, top + 56, 12.5, s->theme->muted, room, false, &b);
     mt_buf_release(&b);
+    if (oom_event(p->panel)) {
+        y = draw_refusal(p, oom_event(p->panel), y, room);
+    }
     return y + TOP - 56;
 }
 
@@ -464,15 +519,19 @@ static void sum_up(struct picture *p)
     }
 }
 
-/* The out-of-memory event that the state is shown at, or NULL. */
-static const struct mt_event *oom_event(const struct mt_segment_panel *panel)
+/* A bar that goes on beyond the line: torn off at its right end. */
+static void draw_torn(struct picture *p, double height, uint32_t fill)
 {
-    size_t done = panel->state->events_done;
-    if (!panel->replay || done == 0 || done > panel->replay->n) {
-        return NULL;
+    enum { TEETH = 2 };
+    double right = p->x + p->w, tooth = height / TEETH;
+    struct mt_mark *m = mt_scene_polygon(p->scene, fill);
+    m->stroke = p->scene->theme->trouble;
+    m->stroke_width = 1;
+    mt_scene_point(p->scene, p->x, p->y);
+    for (int i = 0; i <= TEETH * 2; i++) {
+        mt_scene_point(p->scene, right - (i % 2 ? 7 : 0), p->y + tooth * i / 2);
     }
-    const struct mt_event *e = &panel->replay->events[done - 1];
-    return e->action == MT_ACTION_OOM ? e : NULL;
+    mt_scene_point(p->scene, p->x, p->y + height);
 }
 
 /* What was asked for, on the scale of the segments: it fits into none of the holes below. */
@@ -480,17 +539,25 @@ static void draw_request(struct picture *p, const struct mt_event *e)
 {
     const struct mt_theme *t = p->scene->theme;
     struct mt_buf b = {0};
-    double w = (double)e->size / p->rows.bytes_per_px, height = p->bar > 22 ? 22 : p->bar;
+    double w = (double)e->size / p->rows.bytes_per_px, height = p->bar > 22   ? 22
+                                                                : p->bar < 18 ? 18
+                                                                              : p->bar;
     bool whole = w <= p->w;
+    uint32_t fill = (t->trouble & 0xffffff00) | 0x28;
     mt_buf_text(&b, "the request");
     mt_scene_text_buf(p->scene, MARGIN + 8, p->y + 11, 12.5, t->trouble, LABEL_W - 12, true, &b);
-    struct mt_mark *m = mt_scene_rect(p->scene, p->x, p->y, whole ? w : p->w, height,
-                                      (t->trouble & 0xffffff00) | 0x28);
-    m->stroke = t->trouble;
-    m->stroke_width = 1;
+    if (whole) {
+        struct mt_mark *m = mt_scene_rect(p->scene, p->x, p->y, w, height, fill);
+        m->stroke = t->trouble;
+        m->stroke_width = 1;
+    } else {
+        draw_torn(p, height, fill);
+    }
     mt_buf_reset(&b);
-    mt_buf_printf(&b, "%s%s", mt_size_text(e->size, p->scene->style.size).s,
-                  whole ? "" : ", longer than a line");
+    mt_buf_printf(&b, "%s", mt_size_text(e->size, p->scene->style.size).s);
+    if (!whole) {
+        mt_buf_printf(&b, ", %.1f times the length of this line", w / p->w);
+    }
     double text = mt_text_px(b.p ? b.p : "", 12, true);
     bool beside = whole && w + 8 + text <= p->w;
     mt_scene_text_buf(p->scene, beside ? p->x + w + 8 : p->x + p->w / 2 - text / 2,

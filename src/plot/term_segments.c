@@ -11,6 +11,7 @@
 #include "rows.h"
 #include "scene.h"
 #include "term_draw.h"
+#include "trace_words.h"
 
 #define LEFT 2
 #define MOST_GROUPS 60u /* that are drawn */
@@ -156,8 +157,9 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     size_t done = t->panel->state->events_done;
     const struct mt_replay *r = t->panel->replay;
     if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
-        mt_buf_printf(out, "\nthe request that failed: %s",
+        mt_buf_printf(out, "\nthe request that failed: %s\n",
                       mt_size_text(r->events[done - 1].size, f).s);
+        mt_oom_say_refusal(out, &r->events[done - 1], f);
     }
     mt_buf_text(out, "\n\n");
     out->failed |= b.failed;

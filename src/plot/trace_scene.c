@@ -98,8 +98,10 @@ static void draw_capacity(struct mt_chart *c)
         return;
     }
     double y = mt_chart_y(c, (double)c->panel->capacity);
-    char what[96];
-    (void)snprintf(what, sizeof what, "capacity (%s)", c->panel->capacity_from);
+    char what[96] = "process limit (inferred) near";
+    if (!c->panel->is_limit) {
+        (void)snprintf(what, sizeof what, "capacity (%s)", c->panel->capacity_from);
+    }
     mt_scene_line(c->scene, c->plot.x, y, c->plot.x + c->plot.w, y, t->trouble, 1.5)->dash = 6;
     note(c, c->plot.x + 90, y, t->trouble, what, c->panel->capacity);
 }

@@ -44,29 +44,25 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
     }
 }
 
-/* The largest free block that the request could have been cut from, if one had been large enough:
- * of its stream and pool. False when out of memory. */
-static bool oom_hole(const struct mt_trace_panel *p, const struct mt_timeline_oom *o,
-                     uint64_t *hole)
+uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom)
 {
     enum { SMALL_REQUEST = 1 << 20 }; /* kSmallSize of the allocator */
-    struct mt_error err;
-    struct mt_state st;
-    const struct mt_event *e = &p->replay->events[o->event];
-    if (mt_state_at(p->snapshot, (size_t)p->timeline->device, o->event, &st, &err) != MT_OK) {
-        return false;
-    }
     struct mt_state_sum sum = {0};
-    enum mt_pool_kind kind = o->asked <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
-    for (size_t i = 0; i < st.n_segments; i++) {
-        const struct mt_segment *g = &st.segments[i];
-        if (g->stream == e->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
-            mt_state_add_segment(&st, i, &sum);
+    enum mt_pool_kind kind = oom->size <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
+    for (size_t i = 0; i < st->n_segments; i++) {
+        const struct mt_segment *g = &st->segments[i];
+        if (g->stream == oom->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
+            mt_state_add_segment(st, i, &sum);
         }
     }
-    mt_state_release(&st);
-    *hole = sum.largest_hole;
-    return true;
+    return sum.largest_hole;
+}
+
+void mt_oom_say_refusal(struct mt_buf *b, const struct mt_event *oom, struct mt_size_format f)
+{
+    uint64_t device_free = oom->addr;
+    mt_buf_printf(b, "the device had %s free, so %s refused it", mt_size_text(device_free, f).s,
+                  device_free >= oom->size ? "a limit of the process" : "the device");
 }
 
 void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
@@ -81,26 +77,41 @@ void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct m
     }
 }
 
-/* Why it did not fit. */
+/* What was free in the cache, in the numbers of the allocator's state: block sizes, with what is
+ * lost to rounding. False when out of memory. */
+static bool say_free(struct mt_buf *b, const struct mt_trace_panel *p, const struct mt_event *oom,
+                     size_t event, struct mt_size_format f)
+{
+    struct mt_error err;
+    struct mt_state st;
+    struct mt_state_sum sum = {0};
+    if (mt_state_at(p->snapshot, (size_t)p->timeline->device, event + 1, &st, &err) != MT_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < st.n_segments; i++) {
+        mt_state_add_segment(&st, i, &sum);
+    }
+    if (sum.free == 0) {
+        mt_buf_printf(b, "All of the %s reserved was in use", mt_size_text(sum.reserved, f).s);
+    } else {
+        mt_buf_printf(b, "%s of the %s reserved was free", mt_size_text(sum.free, f).s,
+                      mt_size_text(sum.reserved, f).s);
+        uint64_t hole = mt_oom_hole(&st, oom);
+        mt_buf_printf(b, ", in holes of at most %s%s", mt_size_text(hole, f).s,
+                      hole < sum.largest_hole ? " for this request" : "");
+    }
+    mt_state_release(&st);
+    return true;
+}
+
 void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
 {
     const struct mt_timeline *t = p->timeline;
     const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-    uint64_t hole, unused = o->reserved > o->live ? o->reserved - o->live : 0;
-    if (unused <= o->reserved / 50) {
-        mt_buf_text(b, "All that was reserved was in use");
-    } else {
-        mt_buf_printf(b, "%s was reserved but not in use", mt_size_text(unused, f).s);
-        if (oom_hole(p, o, &hole)) {
-            mt_buf_printf(b, ", in holes of at most %s", mt_size_text(hole, f).s);
-        } else {
-            b->failed = true;
-        }
-    }
-    mt_buf_printf(b, " \xc2\xb7 the device had %s free", mt_size_text(o->device_free, f).s);
-    if (o->device_free >= o->asked) {
-        mt_buf_text(b, ", so it was a limit of the process");
-    }
+    const struct mt_event *oom = &p->replay->events[o->event];
+    b->failed |= !say_free(b, p, oom, o->event, f);
+    mt_buf_text(b, " \xc2\xb7 ");
+    mt_oom_say_refusal(b, oom, f);
 }
 
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,

@@ -17,6 +17,13 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
 void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
 void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
 
+/* The largest free block that the request of an out-of-memory event could have been cut from, if it
+ * had been large enough: of its stream and pool. */
+uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom);
+
+/* "the device had 1.29 GiB free, so the device refused it", or a limit of the process. */
+void mt_oom_say_refusal(struct mt_buf *b, const struct mt_event *oom, struct mt_size_format f);
+
 /* A band's name in the legend. */
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_trace_panel *p, const struct mt_timeline_band *band);

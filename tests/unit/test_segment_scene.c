@@ -150,6 +150,9 @@ START_TEST(the_request)
     draw(&d, &PLAIN);
     ck_assert(scene_has_text(d.scene, "the request"));
     ck_assert(scene_has_text(d.scene, "16.00 MiB"));
+    ck_assert(scene_has_text(d.scene,
+                             "16.00 MiB was asked for, more than any hole it could use "
+                             "\xc2\xb7 the device had 0 B free, so the device refused it"));
     double eight = width_of(d.scene, "8.00 MiB at 0x7f0000000000"), request = 0;
     for (size_t i = 0; i < d.scene->marks.n; i++) {
         const struct mt_mark *m = &d.scene->marks.v[i];
@@ -157,6 +160,51 @@ START_TEST(the_request)
         request = pale_red ? m->w : request;
     }
     ck_assert_double_eq_tol(request / eight, 2, 1e-6);
+    drawn_release(&d);
+}
+END_TEST
+
+/* A request longer than a line is drawn torn, and who refused it is told. */
+START_TEST(a_long_request)
+{
+    struct drawn d;
+    size_t torn = 0;
+    make_some(&d.m, false);
+    made_event(&d.m, MT_ACTION_OOM, UINT64_C(1) << 40, 4000 * MADE_MIB, 0);
+    draw(&d, &PLAIN);
+    ck_assert(scene_mentions(d.scene, "3.91 GiB, "));
+    ck_assert(scene_mentions(d.scene, "times the length of this line"));
+    ck_assert(scene_mentions(d.scene, "so a limit of the process refused it"));
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        torn += d.scene->marks.v[i].kind == MT_MARK_POLYGON && d.scene->marks.v[i].n > 6;
+    }
+    ck_assert_uint_eq(torn, 1);
+    drawn_release(&d);
+}
+END_TEST
+
+/* Blocks are named by what was asked for; the largest hole is named once; rounding has a colour of
+ * its own. */
+START_TEST(blocks_and_holes_are_named)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1);
+    struct made_block blocks[3] = {{64 * MADE_MIB, 60 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {40 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0},
+                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, a}};
+    made_segment(&d.m, 0, false, blocks, 3);
+    draw(&d, &PLAIN);
+    ck_assert(scene_has_text(d.scene, "60.00 MiB"));
+    ck_assert(!scene_has_text(d.scene, "64.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "largest hole, 40.00 MiB"));
+    const struct mt_theme *t = mt_theme_get(MT_THEME_LIGHT);
+    size_t rounding = 0;
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        ck_assert_uint_ne(d.scene->marks.v[i].fill, t->trouble);
+        rounding += d.scene->marks.v[i].fill == t->rounding;
+    }
+    ck_assert_uint_eq(rounding, 2); /* the sliver and its key */
     drawn_release(&d);
 }
 END_TEST
@@ -194,4 +242,5 @@ START_TEST(rows_hold_everything)
 END_TEST
 
 UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
-          narrow_and_dark, the_request, rows_hold_everything)
+          narrow_and_dark, the_request, a_long_request, blocks_and_holes_are_named,
+          rows_hold_everything)

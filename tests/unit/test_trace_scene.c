@@ -73,8 +73,9 @@ START_TEST(tells_the_oom)
     ck_assert(scene_has_text(d.scene, "snap.pickle \xc2\xb7 device 0"));
     ck_assert(scene_mentions(d.scene, "peak 44.00 MiB at event 3 (3.00 ms)"));
     ck_assert(scene_has_text(d.scene, "Out of memory at event 6 (6.00 ms): asked for 40.00 MiB"));
-    ck_assert(scene_has_text(d.scene, "50.00 MiB was reserved but not in use, in holes of at most "
-                                      "30.00 MiB \xc2\xb7 the device had 7.00 MiB free"));
+    ck_assert(scene_has_text(d.scene, "50.00 MiB of the 64.00 MiB reserved was free, in holes of "
+                                      "at most 30.00 MiB \xc2\xb7 the device had 7.00 MiB free, so "
+                                      "the device refused it"));
     ck_assert(scene_has_text(d.scene, "out of memory: asked for 40.00 MiB"));
     ck_assert(scene_has_text(d.scene, "peak 44.00 MiB"));
     ck_assert(scene_has_text(d.scene, "reserved 64.00 MiB"));
