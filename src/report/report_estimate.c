@@ -65,9 +65,28 @@ static void print_states(const struct mt_report *r, const struct mt_estimate *e,
     fputc('\n', r->out);
 }
 
-static void print_doubts(const struct mt_report *r, const struct mt_estimate *e)
+/* The term that grows with batch and sequence, when too little was given to count it; else NULL. */
+static const char *not_counted(const struct mt_estimate *e, const struct mt_estimate_options *o)
 {
+    enum mt_estimate_id id = o->inference ? MT_TERM_KV_CACHE : MT_TERM_ACTIVATIONS;
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->terms[i].id == id) {
+            return NULL;
+        }
+    }
+    return mt_estimate_term_name(id);
+}
+
+static void print_doubts(const struct mt_report *r, const struct mt_estimate *e,
+                         const struct mt_estimate_options *o)
+{
+    const char *missing = not_counted(e, o);
     fputs("\nin doubt:\n", r->out);
+    if (missing) {
+        fprintf(r->out,
+                "  %-13s  not counted: give the model's shape (--config), --batch and --seq\n",
+                missing);
+    }
     for (size_t i = 0; i < e->n; i++) {
         if (e->terms[i].doubt[0]) {
             fprintf(r->out, "  %-13s  %s\n", mt_estimate_term_name(e->terms[i].id),
@@ -85,17 +104,21 @@ static void print_without(const struct mt_report *r, const struct mt_estimate *e
             mt_estimate_term_name(largest->id), alone ? "" : "still not ");
 }
 
-static void print_card(const struct mt_report *r, const struct mt_estimate *e, uint64_t card)
+static void print_card(const struct mt_report *r, const struct mt_estimate *e,
+                       const struct mt_estimate_options *o)
 {
+    uint64_t card = o->card;
+    const char *missing = not_counted(e, o);
     if (!card) {
         return;
     }
     bool fits = e->total <= card;
     uint64_t gap = fits ? card - e->total : e->total - card;
-    fprintf(r->out, "\n%s%s%s on a card of %s: %s %s\n",
+    fprintf(r->out, "\n%s%s%s on a card of %s: %s %s%s%s\n",
             mt_color_begin(r, fits ? MT_COLOR_GOOD : MT_COLOR_BAD), fits ? "fits" : "does not fit",
             mt_color_end(r), mt_report_size(r, card).s, mt_report_size(r, gap).s,
-            fits ? "to spare" : "too much");
+            fits ? "to spare" : "too much", missing && fits ? ", without " : "",
+            missing && fits ? missing : "");
     if (!fits) {
         print_without(r, e, card);
     } else if (e->total > card / 10 * 9) {
@@ -162,8 +185,8 @@ enum mt_status mt_report_estimate_text(const struct mt_report *r, const struct m
             mt_count_text(o->model.params).s, o->inference ? "inference" : "training");
     MT_TRY(print_terms(r, e, o, err));
     print_states(r, e, o);
-    print_doubts(r, e);
-    print_card(r, e, o->card);
+    print_doubts(r, e, o);
+    print_card(r, e, o);
     return found ? print_found(r, e, found, err) : MT_OK;
 }
 
