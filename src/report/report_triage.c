@@ -311,7 +311,7 @@ static void print_recipe(struct screen *c)
         wrap_from(c, 12, 4, a->text);
         print_commands(c, a, "      ");
         if (!emit(c, false)) {
-            mt_buf_text(&c->text, "\nTo be sure, record a snapshot: the recipe stands under -v.\n");
+            mt_buf_text(&c->text, "\nTo be sure, record a snapshot: add -v to see how.\n");
             emit(c, false);
         }
     }

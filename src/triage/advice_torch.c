@@ -290,8 +290,10 @@ static void advise_oversized(struct mt_advisor *a)
                       "is far larger than meant, or a product of two (an N x N matrix).");
     mt_advise_command(a, "print(x.shape, x.dtype, x.numel() * x.element_size() / 2**30, 'GiB')");
     if (f->requested) {
-        mt_advise_why(a, "%s are %.1f billion float32 numbers.", mt_advice_size(f->requested).s,
-                      (double)f->requested / 4e9);
+        double billions = (double)f->requested / 4e9;
+        mt_advise_why(a, "%s are %.1f %s float32 numbers.", mt_advice_size(f->requested).s,
+                      billions < 1000 ? billions : billions / 1000,
+                      billions < 1000 ? "billion" : "trillion");
     } else {
         mt_advise_why(a, "No card holds such a size.");
     }
