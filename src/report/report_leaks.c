@@ -31,7 +31,7 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
                 mt_report_size(r, l->filled_bytes).s);
         break;
     case MT_LEAK_BELOW_LINE:
-        fprintf(r->out, "live memory grows by %s a step, below the line of %s bytes",
+        fprintf(r->out, "live memory grows by %s a step, below the line of %s bytes (--threshold)",
                 mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
         break;
     case MT_LEAK_RISES:

@@ -162,7 +162,7 @@ static void text_head(const struct mt_listing *x)
 static void text_foot(const struct mt_listing *x, const struct mt_step *at)
 {
     if (x->more) {
-        fprintf(x->r->out, "[%s more lines]\n", mt_count_text(x->more).s);
+        fprintf(x->r->out, "[%s more lines, -n 0 shows all]\n", mt_count_text(x->more).s);
     }
     fprintf(x->r->out, "TOTAL at the end: %s alive in %s allocation%s, %s reserved\n",
             mt_report_size(x->r, at->live_bytes).s, mt_count_text(at->live_count).s,
