@@ -210,7 +210,7 @@ void mt_recorder_tick(struct mt_recorder *r)
     (void)mt_event_clock_now(&r->clock);
 }
 
-static bool stream_index(struct mt_recorder *r, uint64_t stream, uint16_t *index)
+static bool know_stream(struct mt_recorder *r, uint64_t stream)
 {
     if (stream != r->last_stream) {
         size_t i = 0;
@@ -223,7 +223,6 @@ static bool stream_index(struct mt_recorder *r, uint64_t stream, uint16_t *index
         r->last_stream = stream;
         r->last_stream_index = (uint16_t)i;
     }
-    *index = r->last_stream_index;
     return true;
 }
 
@@ -236,28 +235,9 @@ static bool ring_ready(struct mt_recorder *r, struct mt_record_ring *ring)
     return ring->v != NULL;
 }
 
-void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
-                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack)
+bool mt_recorder_ready(struct mt_recorder *r, int device, uint64_t stream)
 {
-    uint16_t index;
-    if (device < 0 || device >= MT_RECORD_DEVICES_MAX || !stream_index(r, stream, &index)) {
-        return;
-    }
-    struct mt_record_ring *ring = &r->rings[device];
-    if (ring_ready(r, ring)) {
-        ring->v[ring->next] = (struct mt_record_event){
-            .addr = addr,
-            .size = size,
-            .time_us = r->clock.now_us,
-            .stack = stack,
-            .stream = index,
-            .action = (uint8_t)action,
-        };
-        if (++ring->next == ring->cap) {
-            ring->next = 0;
-            ring->full = true;
-        }
-    }
+    return know_stream(r, stream) && ring_ready(r, &r->rings[device]);
 }
 
 void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <memtool/compiler.h>
 #include <memtool/error.h>
 
 #include "event_clock.h"
@@ -138,10 +139,36 @@ uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack 
 /* Reads the clock for the events that follow. */
 void mt_recorder_tick(struct mt_recorder *r);
 
+/* Makes the ring of `device` and the index of `stream` ready; false when out of memory. */
+bool mt_recorder_ready(struct mt_recorder *r, int device, uint64_t stream) MT_NODISCARD;
+
 /* Appends an event of `device`, overwriting the oldest when the ring is full. An event that finds
  * no memory for a ring or a stream is lost without a word: recording never fails a program. */
-void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
-                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack);
+static inline void mt_recorder_event(struct mt_recorder *r, int device,
+                                     enum mt_record_action action, uint64_t addr, uint64_t size,
+                                     uint64_t stream, uint32_t stack)
+{
+    if (device < 0 || device >= MT_RECORD_DEVICES_MAX) {
+        return;
+    }
+    struct mt_record_ring *ring = &r->rings[device];
+    if (MT_UNLIKELY(stream != r->last_stream || !ring->v) &&
+        !mt_recorder_ready(r, device, stream)) {
+        return;
+    }
+    ring->v[ring->next] = (struct mt_record_event){
+        .addr = addr,
+        .size = size,
+        .time_us = r->clock.now_us,
+        .stack = stack,
+        .stream = r->last_stream_index,
+        .action = (uint8_t)action,
+    };
+    if (MT_UNLIKELY(++ring->next == ring->cap)) {
+        ring->next = 0;
+        ring->full = true;
+    }
+}
 
 /* Begins or ends a range of the program by name (cut at 50 bytes). */
 void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end);
