@@ -32,7 +32,7 @@ struct mt_known {
     uint8_t action; /* enum mt_action of this word, OTHER when it is none */
 };
 
-enum { MT_KNOWN_MAX = 64 };
+enum { MT_KNOWN_MAX = 64 }; /* distinct words of keys.h and actions, with room; asserted */
 
 struct mt_schema {
     struct mt_known known[MT_KNOWN_MAX]; /* by string id: known strings are interned first */
@@ -67,8 +67,8 @@ void mt_schema_release(struct mt_schema *s);
 enum mt_status mt_schema_reduce(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
     MT_NODISCARD;
 
-/* Takes the top-level value: a dictionary with segments or traces, or a bare list of segments.
- * `items` are its pairs or, for a list, NULL with `value` set. Errors: MT_FORMAT (no snapshot). */
+/* Takes the top-level value: a dictionary of n pairs with segments or traces, or a bare list of the
+ * segments [first, first + n) of mt_schema.segments. Errors: MT_FORMAT (no snapshot), MT_NOMEM. */
 enum mt_status mt_schema_top(struct mt_machine *m, const mt_word *pairs, size_t n) MT_NODISCARD;
 enum mt_status mt_schema_top_list(struct mt_machine *m, uint32_t first, uint32_t n) MT_NODISCARD;
 

@@ -18,7 +18,7 @@ START_TEST(exact_and_valid)
     ck_assert(mt_json_u64(j, "u", UINT64_MAX));
     ck_assert(mt_json_i64(j, "i", INT64_MIN));
     ck_assert(mt_json_ratio(j, "r", 0.25));
-    ck_assert(mt_json_ratio(j, "nan", NAN));
+    ck_assert(mt_json_ratio(j, "nan", nan("")));
     ck_assert(mt_json_addr(j, "a", 0x7f0000000200));
     ck_assert(mt_json_str(j, "s", MT_STR("é\xff\"\\\033\0.")));
     ck_assert(mt_json_bool(j, "b", true));
