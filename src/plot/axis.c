@@ -111,6 +111,9 @@ void mt_axis_time(struct mt_axis *a, double span_us, size_t want)
 {
     const struct time_unit *unit;
     double step = time_step(span_us > 0 ? span_us : 1, want, &unit);
+    while (unit + 1 < TIME_UNITS + 3 && span_us >= unit[1].us) {
+        unit++; /* up to seconds: 0.5 s, not 500 ms beside a header in seconds */
+    }
     a->max = span_us;
     a->n = 0;
     for (size_t i = 0; step * (double)i <= span_us && a->n < MT_AXIS_TICKS; i++) {

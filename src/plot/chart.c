@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memtool/compiler.h>
+
 #include "axis.h"
 
 #define SMALL 11.0
@@ -17,7 +19,7 @@
 
 double mt_chart_x(const struct mt_chart *c, double x01)
 {
-    return c->plot.x + c->plot.w * x01;
+    return c->plot.x + (c->plot.w - c->margin) * x01;
 }
 
 double mt_chart_y(const struct mt_chart *c, double bytes)
@@ -66,41 +68,91 @@ static void axis_names(struct mt_chart *c, const char *first, const char *second
     }
 }
 
-/* How long after the first event shown, in the precision that the whole span asks for. */
-static void time_text(char *out, size_t n, int64_t us, int64_t span_us)
+/* Times of all ticks in one unit, that of the whole span, with as many digits as tell them apart.
+ */
+struct tick_times {
+    int64_t us[MT_AXIS_TICKS]; /* since the first event shown; MT_NO_TIME: not known */
+    size_t n;
+    double unit_us;
+    const char *unit;
+    int digits;
+};
+
+static void time_text(char *out, size_t n, const struct tick_times *t, int64_t us)
 {
-    double s = (double)us / 1e6;
-    if (span_us >= 120000000) {
-        (void)snprintf(out, n, "%.1f min", s / 60);
-    } else if (span_us >= 10000000) {
-        (void)snprintf(out, n, "%.1f s", s);
-    } else if (span_us >= 1000000) {
-        (void)snprintf(out, n, "%.2f s", s);
-    } else if (span_us >= 10000) {
-        (void)snprintf(out, n, "%.0f ms", s * 1e3);
-    } else {
-        (void)snprintf(out, n, "%.0f us", s * 1e6);
+    (void)snprintf(out, n, "%.*f %s", t->digits, (double)us / t->unit_us, t->unit);
+}
+
+static bool are_apart(const struct tick_times *t)
+{
+    char last[48] = "", text[48];
+    int64_t before = MT_NO_TIME;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->us[i] == MT_NO_TIME) {
+            continue;
+        }
+        time_text(text, sizeof text, t, t->us[i]);
+        if (before != MT_NO_TIME && before != t->us[i] && strcmp(text, last) == 0) {
+            return false;
+        }
+        memcpy(last, text, sizeof last);
+        before = t->us[i];
     }
+    return true;
+}
+
+static void choose_unit(struct tick_times *t, int64_t span_us)
+{
+    static const struct {
+        double us;
+        const char *name;
+    } UNITS[] = {{3600e6, "h"}, {60e6, "min"}, {1e6, "s"}, {1e3, "ms"}, {1, "us"}};
+    size_t u = 0;
+    while (u + 1 < MT_COUNT(UNITS) && (double)span_us < UNITS[u].us) {
+        u++;
+    }
+    t->unit_us = UNITS[u].us;
+    t->unit = UNITS[u].name;
+    double span = (double)span_us / t->unit_us;
+    t->digits = t->unit_us <= 1 || span >= 100 ? 0 : span >= 10 ? 1 : 2;
+    while (t->digits < 6 && t->unit_us > 1 && !are_apart(t)) {
+        t->digits++;
+    }
+}
+
+static void find_times(const struct mt_chart *c, const struct mt_axis *a, struct tick_times *out)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    out->n = a->n;
+    for (size_t i = 0; i < a->n; i++) {
+        size_t event = (size_t)a->ticks[i].value;
+        int64_t us =
+            event < c->panel->replay->n ? c->panel->replay->events[event].time_us : MT_NO_TIME;
+        bool known = us != MT_NO_TIME && us >= t->first_us;
+        out->us[i] = known ? us - t->first_us : MT_NO_TIME;
+    }
+    choose_unit(out, t->last_us - t->first_us);
 }
 
 static void event_axis(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
     bool timed = t->first_us != MT_NO_TIME && t->last_us > t->first_us;
+    struct tick_times times = {.n = 0};
     struct mt_axis a;
     mt_axis_counts(&a, (double)t->first, (double)t->last, c->plot.w > 500 ? 8 : 4);
+    if (timed) {
+        find_times(c, &a, &times);
+    }
     for (size_t i = 0; i < a.n; i++) {
-        size_t event = (size_t)a.ticks[i].value;
-        char second[32] = "";
-        double x = ((double)event - (double)t->first) / (double)(t->last - t->first);
-        int64_t us =
-            event < c->panel->replay->n ? c->panel->replay->events[event].time_us : MT_NO_TIME;
-        if (timed && us != MT_NO_TIME && us >= t->first_us) {
-            time_text(second, sizeof second, us - t->first_us, t->last_us - t->first_us);
+        char second[48] = "";
+        double x = (a.ticks[i].value - (double)t->first) / (double)(t->last - t->first);
+        if (timed && times.us[i] != MT_NO_TIME) {
+            time_text(second, sizeof second, &times, times.us[i]);
         }
         x_tick(c, x, a.ticks[i].label, second);
     }
-    axis_names(c, "event", timed ? "after" : "");
+    axis_names(c, "event", timed ? "time" : "");
 }
 
 static void time_axis(struct mt_chart *c)
@@ -114,7 +166,7 @@ static void time_axis(struct mt_chart *c)
         size_t event = mt_timeline_event_at(c->panel->replay, us);
         x_tick(c, a.ticks[i].value / span, a.ticks[i].label, mt_count_text(event).s);
     }
-    axis_names(c, "after", "event");
+    axis_names(c, "time", "event");
 }
 
 void mt_chart_axes(struct mt_chart *c)
@@ -242,28 +294,50 @@ static void draw_span(struct mt_chart *c, const struct span *p, double y, bool o
     mt_buf_release(&name);
 }
 
+static bool is_strip(const struct mt_chart *c, const struct spans *spans, unsigned depth)
+{
+    size_t n = spans->per_depth[depth];
+    return n > 0 && n <= MAX_SPANS && c->plot.w / (double)n >= 6;
+}
+
+static void find_timed_spans(const struct mt_chart *c, struct spans *out)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    if (t->last > t->first && t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
+        find_spans(c, out);
+    }
+}
+
+double mt_chart_strips(const struct mt_chart *c)
+{
+    struct spans spans = {0};
+    find_timed_spans(c, &spans);
+    double height = STRIP_PX * (is_strip(c, &spans, 0) + is_strip(c, &spans, 1));
+    mt_vec_release(&spans.v);
+    return height;
+}
+
 void mt_chart_annotations(struct mt_chart *c)
 {
     struct spans spans = {0};
-    if (c->panel->timeline->last > c->panel->timeline->first &&
-        c->panel->timeline->first_us != MT_NO_TIME &&
-        c->panel->timeline->last_us > c->panel->timeline->first_us) {
-        find_spans(c, &spans);
-    }
+    find_timed_spans(c, &spans);
     double y = c->plot.y - 2 - STRIP_PX;
+    bool any = false;
     for (unsigned depth = 2; depth-- > 0;) {
-        size_t n = spans.per_depth[depth];
-        if (n == 0 || n > MAX_SPANS || c->plot.w / (double)n < 6) {
-            continue;
-        }
-        bool odd = false;
-        for (size_t i = 0; i < spans.v.n; i++) {
+        bool odd = false, drawn = is_strip(c, &spans, depth);
+        for (size_t i = 0; i < spans.v.n && drawn; i++) {
             if (spans.v.v[i].depth == depth) {
                 draw_span(c, &spans.v.v[i], y, odd);
                 odd = !odd;
             }
         }
-        y -= STRIP_PX;
+        any |= drawn;
+        y -= drawn ? STRIP_PX : 0;
+    }
+    if (any) {
+        mt_scene_text(c->scene, c->plot.x - 10, y + STRIP_PX + 10, SMALL, c->scene->theme->muted,
+                      "annotations")
+            ->anchor = MT_ANCHOR_END;
     }
     mt_vec_release(&spans.v);
 }
@@ -287,19 +361,21 @@ static bool is_free(const struct mt_chart *c, struct mt_box b)
     return true;
 }
 
-/* Whether the reserved line runs through the box. */
-static bool is_crossed(const struct mt_chart *c, struct mt_box b)
+/* Whether a label would cover the reserved line, or lie on what is in use. */
+static bool is_crossed_by_curves(const struct mt_chart *c, struct mt_box b)
 {
     const struct mt_timeline *t = c->panel->timeline;
     double before = 0;
     for (size_t i = 0; i < t->samples.n; i++) {
         double x = mt_chart_x(c, t->samples.v[i].x);
         double y = mt_chart_y(c, (double)t->samples.v[i].reserved);
+        double top = mt_chart_y(c, (double)t->samples.v[i].total);
         double lo = i && before < y ? before : y, hi = i && before > y ? before : y;
-        double next = i + 1 < t->samples.n ? mt_chart_x(c, t->samples.v[i + 1].x) : x;
-        bool level = next >= b.x && x <= b.x + b.w && y >= b.y - 1 && y <= b.y + b.h;
-        bool step = x >= b.x && x <= b.x + b.w && hi >= b.y - 1 && lo <= b.y + b.h;
-        if (level || step) {
+        double next = mt_chart_x(c, i + 1 < t->samples.n ? t->samples.v[i + 1].x : 1);
+        bool in_it = next >= b.x - 2 && x <= b.x + b.w + 2;
+        bool level = in_it && y >= b.y - 1 && y <= b.y + b.h;
+        bool step = x >= b.x - 2 && x <= b.x + b.w + 2 && hi >= b.y - 1 && lo <= b.y + b.h;
+        if (level || step || (in_it && top < b.y + b.h)) {
             return true;
         }
         before = y;
@@ -307,23 +383,41 @@ static bool is_crossed(const struct mt_chart *c, struct mt_box b)
     return false;
 }
 
+static bool is_crossed(const struct mt_chart *c, struct mt_box b)
+{
+    double capacity = mt_chart_y(c, (double)c->panel->capacity);
+    bool line = c->panel->capacity > 0 && capacity >= b.y - 1 && capacity <= b.y + b.h;
+    return line || is_crossed_by_curves(c, b);
+}
+
+static void put_note(struct mt_chart *c, struct mt_box b, uint32_t color, const char *text)
+{
+    c->taken[c->n_taken++] = b;
+    mt_scene_text_fit(c->scene, b.x, b.y + 12, NORMAL, color, b.w + 1, true, text)->halo = true;
+}
+
 void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const char *text)
 {
     double w = mt_text_px(text, NORMAL, true), h = 15;
-    /* Above centred, above to either side, below, and further away. */
-    const struct mt_box tries[] = {
-        {x - w / 2, y - 6 - h, w, h},  {x - w - 6, y - 6 - h, w, h}, {x + 6, y - 6 - h, w, h},
-        {x - w - 12, y - h / 2, w, h}, {x + 12, y - h / 2, w, h},    {x - w / 2, y + 8, w, h},
-        {x - w - 6, y + 8, w, h},      {x + 6, y + 8, w, h},         {x - w - 6, y - 24 - h, w, h},
-        {x + 6, y - 24 - h, w, h},     {x - w - 6, y + 26, w, h},    {x + 6, y + 26, w, h},
-    };
-    /* At first only where the reserved line leaves it alone, then anywhere. */
-    for (size_t i = 0; i < 2 * MT_COUNT(tries) && c->n_taken < MT_CHART_LABELS; i++) {
-        struct mt_box b = tries[i % MT_COUNT(tries)];
-        if (is_free(c, b) && (i >= MT_COUNT(tries) || !is_crossed(c, b))) {
-            c->taken[c->n_taken++] = b;
-            mt_scene_text_fit(c->scene, b.x, b.y + 12, NORMAL, color, w + 1, true, text)->halo =
-                true;
+    /* Above, beside, below, then further away; each centred, to the left, to the right, and further
+     * to the left. */
+    const double ys[] = {y - 6 - h, y - h / 2,  y + 8,      y - 24 - h,  y + 26,     y - 42 - h,
+                         y + 44,    y - 60 - h, y - 80 - h, y - 100 - h, y - 120 - h};
+    const double xs[] = {x - w / 2, x - w - 6, x + 6, x - w - 40, x - w - 80, x - w - 130};
+    enum { YS = MT_COUNT(ys), XS = MT_COUNT(xs) };
+    /* At first only where the curves leave it alone, then anywhere. */
+    for (size_t i = 0; i < (size_t)2 * YS * XS && c->n_taken < MT_CHART_LABELS; i++) {
+        size_t row = i / XS % YS, column = i % XS;
+        bool beside = row == 1; /* not over the point itself */
+        struct mt_box b = {xs[column] + (beside && column == 2 ? 6
+                                         : beside              ? -6
+                                                               : 0),
+                           ys[row], w, h};
+        if ((beside && column == 0) || !is_free(c, b)) {
+            continue;
+        }
+        if (i >= (size_t)YS * XS || !is_crossed(c, b)) {
+            put_note(c, b, color, text);
             return;
         }
     }

@@ -19,7 +19,8 @@ struct mt_chart {
     struct mt_box area; /* of the whole panel */
     struct mt_box plot; /* of the curves */
     struct mt_box legend;
-    double y_max; /* bytes at the top of the plot */
+    double margin; /* px at the right end of the plot that marks stand in, beyond the trace */
+    double y_max;  /* bytes at the top of the plot */
     struct mt_box taken[MT_CHART_LABELS];
     size_t n_taken;
 };
@@ -30,7 +31,11 @@ double mt_chart_y(const struct mt_chart *c, double bytes);
 /* Frame, grid, ticks and their labels. */
 void mt_chart_axes(struct mt_chart *c);
 
-/* A strip of the annotations above the plot; nothing when there are none or they are too narrow. */
+/* How high the strips of annotations above the plot are, px: 0 when there are none, or they are too
+ * narrow. The plot's x and width must be known. */
+double mt_chart_strips(const struct mt_chart *c);
+
+/* Draws them. */
 void mt_chart_annotations(struct mt_chart *c);
 
 /* A label on the chart near (x, y), above it where there is room, never over another one; left out

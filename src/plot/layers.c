@@ -290,8 +290,8 @@ static void draw_rest(struct layers *l)
         last = mt_chart_y(l->c, (double)t->samples.v[i].total);
         mt_scene_point(l->c->scene, x, last);
     }
-    mt_scene_point(l->c->scene, l->c->plot.x + l->c->plot.w, last);
-    mt_scene_point(l->c->scene, l->c->plot.x + l->c->plot.w, ground);
+    mt_scene_point(l->c->scene, mt_chart_x(l->c, 1), last);
+    mt_scene_point(l->c->scene, mt_chart_x(l->c, 1), ground);
 }
 
 static bool layers_run(struct layers *l, size_t most)

@@ -125,7 +125,7 @@ static void draw_x_axis(struct term *t)
         return;
     }
     int want = t->columns / 14 > 2 ? t->columns / 14 : 2, free_from = 0;
-    const char *name = l->by_time ? "after" : "event";
+    const char *name = l->by_time ? "time" : "event";
     if (l->by_time) {
         hi = (double)l->last_us - (double)l->first_us;
         mt_axis_time(&a, hi, (size_t)want);

@@ -59,8 +59,8 @@ static void draw_band(struct mt_chart *c, size_t band, uint32_t color, uint32_t 
         }
         last_y = y;
     }
-    mt_scene_point(c->scene, c->plot.x + c->plot.w, last_y);
-    mt_scene_point(c->scene, c->plot.x + c->plot.w, ground);
+    mt_scene_point(c->scene, mt_chart_x(c, 1), last_y);
+    mt_scene_point(c->scene, mt_chart_x(c, 1), ground);
 }
 
 static void draw_reserved(struct mt_chart *c, bool live)
@@ -78,7 +78,7 @@ static void draw_reserved(struct mt_chart *c, bool live)
         }
         last_y = y;
     }
-    mt_scene_point(c->scene, c->plot.x + c->plot.w, last_y);
+    mt_scene_point(c->scene, mt_chart_x(c, 1), last_y);
 }
 
 /* ---- what stands over the curves ---- */
@@ -126,12 +126,32 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
     return mt_scene_take(c->scene, &b);
 }
 
+/* One at the very end stands in the margin, clear of the last events. */
+static bool is_at_end(const struct mt_timeline_oom *o)
+{
+    return o->x > 0.985;
+}
+
+static double oom_x(const struct mt_chart *c, const struct mt_timeline_oom *o)
+{
+    return is_at_end(o) ? mt_chart_x(c, 1) + c->margin / 2 : mt_chart_x(c, o->x);
+}
+
+static double margin_for(const struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    return t->ooms.n && is_at_end(&t->ooms.v[t->ooms.n - 1]) ? c->plot.w * 0.035 : 0;
+}
+
 /* A cross where memory stood, and a whisker up to where the request would have brought it. */
 static void draw_oom(struct mt_chart *c, const struct mt_timeline_oom *o, bool named)
 {
     struct mt_scene *s = c->scene;
-    double x = mt_chart_x(c, o->x), y = mt_chart_y(c, (double)o->live);
+    double x = oom_x(c, o), y = mt_chart_y(c, (double)o->live), end = mt_chart_x(c, 1);
     double top = mt_chart_y(c, (double)o->live + (double)o->asked);
+    if (x > end) {
+        mt_scene_line(s, end, y, x, y, s->theme->trouble, 1);
+    }
     mt_scene_line(s, x, y, x, top, s->theme->trouble, 1.5)->dash = 3;
     mt_scene_line(s, x - 4, top, x + 4, top, s->theme->trouble, 1.5);
     draw_cross(s, x, y, oom_tip(c, o));
@@ -148,7 +168,7 @@ static void draw_ooms(struct mt_chart *c)
         const struct mt_timeline_oom *o = &t->ooms.v[i - 1];
         if (last - o->x > 0.004) {
             draw_oom(c, o, i == t->ooms.n);
-            last = o->x;
+            last = is_at_end(o) ? 0.985 : o->x; /* one cross in the margin */
         }
     }
 }
@@ -446,20 +466,28 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     double legend = legend_height(p->timeline->bands.n);
     c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
                               l->panel_w, l->panel_h};
-    double top = draw_headings(c) + 48; /* annotations stand between */
-    double left = c->area.x + LEFT, bottom = c->area.y + l->panel_h - FOOT;
+    double top = draw_headings(c) + 18, left = c->area.x + LEFT;
+    double bottom = c->area.y + l->panel_h - FOOT, right = c->area.x + l->panel_w - MARGIN;
     if (l->legend_right) {
-        double right = c->area.x + l->panel_w - MARGIN - LEGEND_W;
+        double begin = right - LEGEND_W, end = legend > 0 ? begin - GAP : right;
+        c->plot = (struct mt_box){left, 0, end - left, 0};
+        c->legend = (struct mt_box){begin, 0, LEGEND_W, legend};
+    } else {
+        c->plot = (struct mt_box){left, 0, right - left, 0};
+    }
+    c->plot.y = top += mt_chart_strips(c); /* above the plot */
+    c->margin = margin_for(c);
+    if (l->legend_right) {
         double room = c->area.y + l->panel_h - 8 - top;
-        c->legend = (struct mt_box){right, top, LEGEND_W, legend < room ? legend : room};
-        double end = legend > 0 ? right - GAP : right + LEGEND_W;
-        c->plot = (struct mt_box){left, top, end - left, bottom - top};
+        c->legend.y = top;
+        c->legend.h = legend < room ? legend : room;
+        c->plot.h = bottom - top;
         return;
     }
     double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
     legend = legend < room ? legend : room > 0 ? room : 0;
     bottom -= legend;
-    c->plot = (struct mt_box){left, top, c->area.x + l->panel_w - MARGIN - left, bottom - top};
+    c->plot.h = bottom - top;
     c->legend = (struct mt_box){c->area.x + MARGIN, bottom + FOOT, l->panel_w - 2 * MARGIN, legend};
 }
 

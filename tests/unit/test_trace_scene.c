@@ -132,6 +132,53 @@ START_TEST(svg_is_text_with_tips)
 }
 END_TEST
 
+static const struct mt_mark *text_mark(const struct mt_scene *s, const char *text)
+{
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+/* Marks of an OOM at the end stand in a margin, right of all bands. */
+START_TEST(an_oom_at_the_end_has_room)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    double bands = 0, cross = 0;
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i];
+        for (uint32_t k = 0; k < m->n; k++) {
+            double x = d.scene->points.v[m->first + k].x;
+            bands = m->kind == MT_MARK_POLYGON && x > bands ? x : bands;
+        }
+        bool tip = m->kind == MT_MARK_RECT && m->fill == 0xffffff01;
+        cross = tip ? m->x + m->w / 2 : cross;
+    }
+    ck_assert_double_gt(cross, bands + 8);
+    drawn_release(&d);
+}
+END_TEST
+
+/* A line that no file names is told as inferred; one unit on the axis of time. */
+START_TEST(the_axis_of_time)
+{
+    struct drawn d;
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(scene_has_text(d.scene, "time"));
+    ck_assert(!scene_has_text(d.scene, "after"));
+    ck_assert(scene_has_text(d.scene, "1.00 ms"));
+    ck_assert(scene_has_text(d.scene, "5.00 ms"));
+    ck_assert_ptr_null(text_mark(d.scene, "annotations"));
+    drawn_release(&d);
+}
+END_TEST
+
 static size_t paint(enum mt_status (*painter)(const struct mt_scene *, double, FILE *,
                                               struct mt_error *),
                     const struct mt_scene *s, char **out)
@@ -218,5 +265,6 @@ START_TEST(one_shape_an_allocation)
 }
 END_TEST
 
-UNIT_MAIN("trace_scene", tells_the_oom, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
-          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
+UNIT_MAIN("trace_scene", tells_the_oom, an_oom_at_the_end_has_room, the_axis_of_time,
+          bands_are_to_scale, svg_is_text_with_tips, png_and_pdf, small_and_dark, nothing_to_draw,
+          no_events, one_shape_an_allocation)
