@@ -435,7 +435,36 @@ static const char *text_of(const struct mt_buf *b)
     return b->p ? b->p : "";
 }
 
-void mt_legend_row(struct mt_scene *s, struct mt_box box, double y, const struct mt_legend_row *row)
+/* The second line, broken at a blank where it is too long and a line more has room. Returns the
+ * height added. */
+static double legend_sub(struct mt_scene *s, double x, double y, double room, const char *sub,
+                         double spare)
+{
+    enum { LINE = 13 };
+    size_t cut = 0;
+    if (mt_text_px(sub, SMALL, false) > room && spare >= LINE) {
+        for (const char *p = strchr(sub, ' '); p; p = strchr(p + 1, ' ')) {
+            struct mt_buf head = {0};
+            mt_buf_add(&head, sub, (size_t)(p - sub));
+            cut = head.p && mt_text_px(head.p, SMALL, false) <= room ? (size_t)(p - sub) : cut;
+            s->failed |= head.failed;
+            mt_buf_release(&head);
+        }
+    }
+    if (cut == 0) {
+        mt_scene_text_fit(s, x, y, SMALL, s->theme->muted, room, false, sub);
+        return 0;
+    }
+    struct mt_buf head = {0};
+    mt_buf_add(&head, sub, cut);
+    mt_scene_text_buf(s, x, y, SMALL, s->theme->muted, room, false, &head);
+    mt_scene_text_fit(s, x, y + LINE, SMALL, s->theme->muted, room, false, sub + cut + 1);
+    mt_buf_release(&head);
+    return LINE;
+}
+
+double mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
+                     const struct mt_legend_row *row)
 {
     const struct mt_theme *t = s->theme;
     char share[96];
@@ -457,9 +486,8 @@ void mt_legend_row(struct mt_scene *s, struct mt_box box, double y, const struct
     mt_scene_text_fit(s, box.x + 22, y + 12, NORMAL, t->text, room, false, main)->tip = row->tip;
     mt_scene_text(s, right, y + 12, NORMAL, t->text, size.s)->anchor = MT_ANCHOR_END;
     mt_scene_text(s, right, y + 26, SMALL, t->muted, share)->anchor = MT_ANCHOR_END;
-    if (*sub) {
-        mt_scene_text_fit(s, box.x + 22, y + 26, SMALL, t->muted, sub_room, false, sub);
-    }
+    double more = *sub ? legend_sub(s, box.x + 22, y + 26, sub_room, sub, row->spare) : 0;
+    return MT_LEGEND_ROW_PX + more;
 }
 
 void mt_legend_total(struct mt_scene *s, struct mt_box box, double y, const char *title,

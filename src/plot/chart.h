@@ -19,8 +19,9 @@ struct mt_chart {
     struct mt_box area; /* of the whole panel */
     struct mt_box plot; /* of the curves */
     struct mt_box legend;
-    double margin; /* px at the right end of the plot that marks stand in, beyond the trace */
-    double y_max;  /* bytes at the top of the plot */
+    double legend_spare; /* px of height that the rows of the legend do not need */
+    double margin;       /* px at the right end of the plot that marks stand in, beyond the trace */
+    double y_max;        /* bytes at the top of the plot */
     struct mt_box taken[MT_CHART_LABELS];
     size_t n_taken;
 };
@@ -50,12 +51,14 @@ struct mt_legend_row {
     uint64_t most; /* with bytes = 0: what it had at another time, instead of a share */
     double share;  /* of the total, 0 .. 1 */
     uint32_t tip;
+    double spare; /* px by which it may be higher, so that a long second line is broken, not cut */
 };
 #define MT_LEGEND_ROW_PX 34.0
 #define MT_LEGEND_HEAD_PX 24.0
 void mt_legend_head(struct mt_scene *s, struct mt_box box, const char *title);
-void mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
-                   const struct mt_legend_row *row);
+/* Returns its height: MT_LEGEND_ROW_PX, or more out of `spare`. */
+double mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
+                     const struct mt_legend_row *row);
 void mt_legend_total(struct mt_scene *s, struct mt_box box, double y, const char *title,
                      uint64_t bytes);
 

@@ -96,6 +96,71 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     }
 }
 
+static bool same_text(const struct mt_label *a, const struct mt_label *b)
+{
+    return mt_str_equal(mt_buf_view(&a->main), mt_buf_view(&b->main)) &&
+           mt_str_equal(mt_buf_view(&a->sub), mt_buf_view(&b->sub));
+}
+
+static uint32_t frame_id(const struct mt_snapshot *s, uint32_t stack, uint32_t i)
+{
+    const struct mt_stack *k = stack_get(s, stack);
+    return k && i < k->n ? s->stack_frames[k->first + i] : UINT32_MAX;
+}
+
+/* The frame that fewest of the others share at its depth, Python's before others; k->n when all
+ * share all. */
+static uint32_t differing_frame(const struct mt_snapshot *s, const struct mt_stack *k,
+                                const uint32_t *group, size_t n, size_t self)
+{
+    uint32_t best = k->n;
+    size_t least = SIZE_MAX;
+    for (uint32_t i = 0; i < k->n; i++) {
+        size_t shared = 0;
+        for (size_t j = 0; j < n; j++) {
+            shared += j != self && frame_id(s, group[j], i) == frame_id(s, group[self], i);
+        }
+        size_t cost = shared * 2 + !is_python(s, frame_at(s, k, i));
+        if (shared + 1 < n && cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void say_difference(struct mt_label *l, const struct mt_plot_style *style,
+                           const struct mt_snapshot *s, const uint32_t *group, size_t n,
+                           size_t self)
+{
+    const struct mt_stack *k = stack_get(s, group[self]);
+    uint32_t i = k ? differing_frame(s, k, group, n, self) : 0;
+    if (k && i < k->n) {
+        mt_buf_reset(&l->sub);
+        mt_buf_text(&l->sub, "differs at ");
+        add_frame(&l->sub, style, s, frame_at(s, k, i));
+    }
+}
+
+void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stacks, size_t n,
+                           const struct mt_plot_style *style, const struct mt_snapshot *s)
+{
+    for (size_t i = 0; i < n && n <= MT_LABELS_MOST; i++) {
+        struct mt_label *group[MT_LABELS_MOST] = {labels[i]};
+        uint32_t ids[MT_LABELS_MOST] = {stacks[i]};
+        size_t m = 1;
+        for (size_t j = i + 1; j < n; j++) {
+            if (same_text(labels[i], labels[j])) {
+                group[m] = labels[j];
+                ids[m++] = stacks[j];
+            }
+        }
+        for (size_t j = 0; j < m && m > 1; j++) {
+            say_difference(group[j], style, s, ids, m, j);
+        }
+    }
+}
+
 bool mt_label_failed(const struct mt_label *l)
 {
     return l->main.failed || l->sub.failed || l->name.failed || l->place.failed;

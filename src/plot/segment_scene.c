@@ -360,23 +360,39 @@ static double key_row(struct picture *p, struct mt_box box, double y, uint32_t f
 }
 
 static double stack_row(struct picture *p, struct mt_box box, double y, const struct mt_holder *s,
-                        uint32_t color)
+                        uint32_t color, const struct mt_label *label)
 {
+    enum { ANY = 1000 }; /* the picture grows with its legend */
     uint64_t in_use = p->sum.allocated + p->sum.pending;
-    struct mt_label l;
     struct mt_buf tip = {0};
-    mt_label_stack(&l, &p->scene->style, p->panel->snapshot, s->stack);
     mt_buf_printf(&tip, "%s in %s %s", mt_size_text(s->bytes, p->scene->style.size).s,
                   mt_count_text(s->count).s, s->count == 1 ? "block" : "blocks");
     mt_label_frames(&tip, &p->scene->style, p->panel->snapshot, s->stack, 8);
     struct mt_legend_row row = {.color = color,
-                                .label = &l,
+                                .label = label,
+                                .spare = ANY,
                                 .bytes = s->bytes,
                                 .share = in_use ? (double)s->bytes / (double)in_use : 0,
                                 .tip = mt_scene_take(p->scene, &tip)};
-    mt_legend_row(p->scene, box, y, &row);
-    mt_label_release(&l);
-    return y + MT_LEGEND_ROW_PX;
+    return y + mt_legend_row(p->scene, box, y, &row);
+}
+
+static double stack_rows(struct picture *p, struct mt_box box, double y)
+{
+    const struct mt_holders *h = &p->holders;
+    struct mt_label labels[MT_HOLDERS], *each[MT_HOLDERS];
+    uint32_t stacks[MT_HOLDERS];
+    for (size_t i = 0; i < h->n; i++) {
+        stacks[i] = h->top[i].stack;
+        each[i] = &labels[i];
+        mt_label_stack(&labels[i], &p->scene->style, p->panel->snapshot, stacks[i]);
+    }
+    mt_labels_distinguish(each, stacks, h->n, &p->scene->style, p->panel->snapshot);
+    for (size_t i = 0; i < h->n; i++) {
+        y = stack_row(p, box, y, &h->top[i], h->colors[i], &labels[i]);
+        mt_label_release(&labels[i]);
+    }
+    return y;
 }
 
 static double others_row(struct picture *p, struct mt_box box, double y)
@@ -391,9 +407,9 @@ static double others_row(struct picture *p, struct mt_box box, double y)
                                 .bytes = p->holders.others.bytes,
                                 .share =
                                     in_use ? (double)p->holders.others.bytes / (double)in_use : 0};
-    mt_legend_row(p->scene, box, y, &row);
+    y += mt_legend_row(p->scene, box, y, &row);
     mt_label_release(&l);
-    return y + MT_LEGEND_ROW_PX;
+    return y;
 }
 
 static double draw_keys(struct picture *p, struct mt_box box, double y)
@@ -422,9 +438,7 @@ static double draw_legend(struct picture *p, struct mt_box box)
     double y = box.y + MT_LEGEND_HEAD_PX;
     if (p->holders.n > 0) {
         mt_legend_head(p->scene, box, "In use");
-        for (size_t i = 0; i < p->holders.n; i++) {
-            y = stack_row(p, box, y, &p->holders.top[i], p->holders.colors[i]);
-        }
+        y = stack_rows(p, box, y);
         if (p->holders.n_others > 0) {
             y = others_row(p, box, y);
         }

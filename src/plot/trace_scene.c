@@ -252,8 +252,12 @@ static void band_looks(struct mt_chart *c, struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
     uint32_t colors[MT_TRACE_BANDS];
+    struct mt_label *labels[MT_TRACE_BANDS];
+    uint32_t stacks[MT_TRACE_BANDS];
     mt_trace_colors(colors, c->scene->theme, c->panel);
     for (size_t i = 0; i < t->bands.n; i++) {
+        labels[i] = &looks[i].label;
+        stacks[i] = t->bands.v[i].stack;
         const struct mt_timeline_band *b = &t->bands.v[i];
         struct mt_buf tip = {0};
         looks[i].color = colors[i];
@@ -261,6 +265,7 @@ static void band_looks(struct mt_chart *c, struct band_look *looks)
         band_tip(c, b, looks[i].label.main.p ? looks[i].label.main.p : "", &tip);
         looks[i].tip = mt_scene_take(c->scene, &tip);
     }
+    mt_labels_distinguish(labels, stacks, t->bands.n, &c->scene->style, c->panel->snapshot);
 }
 
 /* Which bands have a row: all, or as many of the largest as there is room for. */
@@ -285,8 +290,10 @@ static double legend_row(struct mt_chart *c, double y, const struct mt_legend_ro
     struct mt_legend_row row = *what;
     uint64_t peak = c->panel->timeline->peak;
     row.share = peak ? (double)row.bytes / (double)peak : 0;
-    mt_legend_row(c->scene, c->legend, y, &row);
-    return y + MT_LEGEND_ROW_PX;
+    row.spare = c->legend_spare;
+    double height = mt_legend_row(c->scene, c->legend, y, &row);
+    c->legend_spare -= height - MT_LEGEND_ROW_PX;
+    return y + height;
 }
 
 static double legend_rest(struct mt_chart *c, double y, const bool *has_row)
@@ -481,6 +488,7 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
         double room = c->area.y + l->panel_h - 8 - top;
         c->legend.y = top;
         c->legend.h = legend < room ? legend : room;
+        c->legend_spare = room - c->legend.h;
         c->plot.h = bottom - top;
         return;
     }

@@ -209,6 +209,31 @@ START_TEST(blocks_and_holes_are_named)
 }
 END_TEST
 
+/* Two stacks that look alike in two lines: the second line tells what differs. */
+START_TEST(stacks_that_look_alike)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    uint32_t f[4], a, b;
+    for (int32_t i = 0; i < 4; i++) {
+        struct mt_frame frame = {.name = mt_builder_cstr(d.m.b, i < 2 ? "step" : "main"),
+                                 .filename = mt_builder_cstr(d.m.b, "train.py"),
+                                 .line = i + 1};
+        f[i] = mt_builder_frame(d.m.b, &frame);
+    }
+    a = mt_builder_stack(d.m.b, (uint32_t[]){f[0], f[1], f[2]}, 3);
+    b = mt_builder_stack(d.m.b, (uint32_t[]){f[0], f[1], f[3]}, 3);
+    struct made_block blocks[2] = {{8 * MADE_MIB, 8 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, b}};
+    made_segment(&d.m, 0, false, blocks, 2);
+    draw(&d, &PLAIN);
+    ck_assert(!scene_has_text(d.scene, "called at train.py:2 step"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:3 main"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main"));
+    drawn_release(&d);
+}
+END_TEST
+
 /* Every byte of every segment lies on exactly one piece, and no piece leaves its line. */
 START_TEST(rows_hold_everything)
 {
@@ -243,4 +268,4 @@ END_TEST
 
 UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
           narrow_and_dark, the_request, a_long_request, blocks_and_holes_are_named,
-          rows_hold_everything)
+          stacks_that_look_alike, rows_hold_everything)
