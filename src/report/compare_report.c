@@ -84,8 +84,9 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, const stru
     for (size_t i = from; i < d->rows.n; i++) {
         add_to(&sum, &d->rows.v[i]);
     }
-    snprintf(label, sizeof label, from >= changed_rows(d) ? "[%zu unchanged]" : "[%zu others]",
-             d->rows.n - from);
+    size_t n = d->rows.n - from;
+    const char *word = from >= changed_rows(d) ? "unchanged" : n == 1 ? "other" : "others";
+    snprintf(label, sizeof label, "[%zu %s]", n, word);
     cells(t, r, &sum, label);
 }
 
@@ -151,7 +152,8 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
         mt_stack_lines(&b, s, stack, r, 6);
     }
     if (shown < c->diff->rows.n) {
-        mt_buf_printf(&b, "\n  [%zu others]\n", c->diff->rows.n - shown);
+        size_t n = c->diff->rows.n - shown;
+        mt_buf_printf(&b, n == 1 ? "\n  [%zu other]\n" : "\n  [%zu others]\n", n);
     }
     bool failed = b.failed;
     fputs(mt_buf_view(&b).p, r->out);

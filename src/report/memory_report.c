@@ -56,7 +56,8 @@ static void others(struct mt_table *t, const struct mt_report *r, const struct m
         rest.largest =
             sums->rows.v[i].largest > rest.largest ? sums->rows.v[i].largest : rest.largest;
     }
-    snprintf(label, sizeof label, "[%zu others]", sums->rows.n - from);
+    size_t n = sums->rows.n - from;
+    snprintf(label, sizeof label, n == 1 ? "[%zu other]" : "[%zu others]", n);
     cells(t, r, &rest, sums->bytes, label);
 }
 
@@ -119,8 +120,9 @@ static enum mt_status device_stacks(const struct mt_report *r, const struct mt_s
         rest -= row->bytes;
     }
     if (shown < d->sums.rows.n) {
-        mt_buf_printf(&b, "\n  %s  [%zu others]\n", mt_report_size(r, rest).s,
-                      d->sums.rows.n - shown);
+        mt_buf_printf(
+            &b, d->sums.rows.n - shown == 1 ? "\n  %s  [%zu other]\n" : "\n  %s  [%zu others]\n",
+            mt_report_size(r, rest).s, d->sums.rows.n - shown);
     }
     mt_buf_printf(&b, "\n  %s  TOTAL in %s blocks\n", mt_report_size(r, d->sums.bytes).s,
                   mt_count_text(d->sums.count).s);

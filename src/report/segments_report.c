@@ -135,7 +135,8 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, struct sha
         rest.free_hole = row->free_hole > rest.free_hole ? row->free_hole : rest.free_hole;
         rest.live_blocks += row->live_blocks;
     }
-    snprintf(label, sizeof label, "[%zu others]", rows->rows.n - from);
+    size_t n = rows->rows.n - from;
+    snprintf(label, sizeof label, n == 1 ? "[%zu other]" : "[%zu others]", n);
     sum_row(t, r, shape, &rest, label);
 }
 
