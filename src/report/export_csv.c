@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/report.h>
+
 static void put_text(struct mt_exporter *x)
 {
     struct mt_str text = mt_buf_view(&x->text);
@@ -33,7 +35,7 @@ static void put_action(struct mt_exporter *x, const struct mt_event *e)
     };
     uint32_t name = x->s->event_shapes[e->shape].action_name;
     mt_buf_reset(&x->text);
-    mt_buf_str(&x->text, name ? mt_snapshot_str(x->s, name) : mt_str_from(actions[e->action]));
+    mt_text_safe(&x->text, name ? mt_snapshot_str(x->s, name) : mt_str_from(actions[e->action]));
     put_text(x);
 }
 
@@ -45,9 +47,9 @@ static void put_stack(struct mt_exporter *x, uint32_t id)
     for (uint32_t i = 0; i < stack->n; i++) {
         const struct mt_frame *f = &x->s->frames[x->s->stack_frames[stack->first + i]];
         mt_buf_text(&x->text, i ? " < " : "");
-        mt_buf_str(&x->text, mt_snapshot_str(x->s, f->filename));
+        mt_text_safe(&x->text, mt_snapshot_str(x->s, f->filename));
         mt_buf_printf(&x->text, ":%" PRId32 " ", f->line);
-        mt_buf_str(&x->text, mt_snapshot_str(x->s, f->name));
+        mt_text_safe(&x->text, mt_snapshot_str(x->s, f->name));
     }
     put_text(x);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include <memtool/report.h>
+#include <memtool/safe_char.h>
 #include <memtool/version.h>
 
 cJSON *mt_json_begin(const struct mt_report *r, const char *schema)
@@ -104,6 +105,39 @@ bool mt_json_null(cJSON *object, const char *key)
     return add(object, key, cJSON_CreateNull());
 }
 
+static void put_escape(FILE *out, uint32_t code)
+{
+    if (code >= 0x10000) {
+        fprintf(out, "\\u%04x\\u%04x", 0xd800u + ((code - 0x10000) >> 10),
+                0xdc00u + (code & 0x3ff));
+    } else {
+        fprintf(out, "\\u%04x", code);
+    }
+}
+
+/* cJSON escapes what JSON asks for, which leaves DEL, C1 controls and turned text for a terminal to
+ * act upon. Such characters stand in strings only, so they can be escaped in the finished text. */
+static void put_safely(FILE *out, const char *text)
+{
+    struct mt_str rest = mt_str_from(text);
+    while (rest.n) {
+        size_t plain = 0;
+        while (plain < rest.n && (unsigned char)rest.p[plain] < 0x7f) {
+            plain++;
+        }
+        uint32_t code = 0;
+        size_t n = mt_utf8_decode((struct mt_str){rest.p + plain, rest.n - plain}, &code);
+        fwrite(rest.p, 1, plain, out);
+        if (n && mt_char_is_safe(code)) {
+            fwrite(rest.p + plain, 1, n, out);
+        } else if (n) {
+            put_escape(out, code);
+        }
+        plain += n;
+        rest = (struct mt_str){rest.p + plain, rest.n - plain};
+    }
+}
+
 enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_line,
                            struct mt_error *err)
 {
@@ -115,7 +149,7 @@ enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_li
     if (!text) {
         return mt_fail_nomem(err);
     }
-    fputs(text, r->out);
+    put_safely(r->out, text);
     fputc('\n', r->out);
     cJSON_free(text);
     return MT_OK;

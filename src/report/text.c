@@ -13,6 +13,8 @@
 
 #include <wchar.h>
 
+#include <memtool/safe_char.h>
+
 const char *mt_color_begin(const struct mt_report *r, enum mt_color c)
 {
     static const char *const codes[] = {
@@ -80,26 +82,6 @@ size_t mt_utf8_decode(struct mt_str s, uint32_t *code)
     return 0;
 }
 
-/* First and last code point of the ranges that must not reach a terminal. */
-static const struct {
-    uint32_t first, last;
-} UNSAFE[] = {
-    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
-    {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-    {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
-    {0xfdd0, 0xfdef}, {0xfffe, 0xffff}, {0xe000, 0xf8ff}, {0xf0000, 0x10ffff},
-};
-
-static bool is_unsafe(uint32_t code)
-{
-    for (size_t i = 0; i < MT_COUNT(UNSAFE); i++) {
-        if (code >= UNSAFE[i].first && code <= UNSAFE[i].last) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void add_escape(struct mt_buf *b, uint32_t code)
 {
     switch (code) {
@@ -120,7 +102,7 @@ void mt_text_safe(struct mt_buf *b, struct mt_str s)
         if (n == 0) {
             add_escape(b, (unsigned char)s.p[i]);
             n = 1;
-        } else if (is_unsafe(code)) {
+        } else if (!mt_char_is_safe(code)) {
             add_escape(b, code);
         } else {
             mt_buf_add(b, s.p + i, n);

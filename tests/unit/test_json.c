@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON that keeps every bit of integers and is valid whatever the strings hold. */
 #include <math.h>
+#include <string.h>
 
 #include <memtool/report.h>
 #include <memtool/version.h>
@@ -41,6 +42,27 @@ START_TEST(exact_and_valid)
 }
 END_TEST
 
+/* Nothing in a name moves the cursor or turns the text, and a parser still reads the very name. */
+START_TEST(nothing_for_the_terminal)
+{
+    static const char NAME[] = "\x7f|\xc2\x9b"
+                               "31m|\xe2\x80\xae|\xf3\xa0\x80\x81|\xc3\xa9";
+    struct print p;
+    struct mt_error err;
+    print_begin(&p);
+    cJSON *j = mt_json_begin(&p.r, "stats/1");
+    ck_assert(mt_json_str(j, NAME, mt_str_from(NAME)));
+    ck_assert_int_eq(mt_json_end(&p.r, j, true, &err), MT_OK);
+    print_end(&p);
+    ck_assert_ptr_nonnull(
+        strstr(p.text, ":\"\\u007f|\\u009b31m|\\u202e|\\udb40\\udc01|\xc3\xa9\"}"));
+    cJSON *back = cJSON_Parse(p.text);
+    ck_assert_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(back, NAME)), NAME);
+    cJSON_Delete(back);
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(nothing_to_print)
 {
     struct print p;
@@ -53,4 +75,4 @@ START_TEST(nothing_to_print)
 }
 END_TEST
 
-UNIT_MAIN("json", exact_and_valid, nothing_to_print)
+UNIT_MAIN("json", exact_and_valid, nothing_for_the_terminal, nothing_to_print)

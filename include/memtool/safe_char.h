@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Which characters of the input may reach a terminal as they are. */
+#ifndef MEMTOOL_SAFE_CHAR_H
+#define MEMTOOL_SAFE_CHAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False for control characters (C1 ones too: U+009B begins an escape sequence as ESC [ does), for
+ * characters that show nothing or turn the direction of reading, and for those without a meaning of
+ * their own (private use, no character). */
+bool mt_char_is_safe(uint32_t code);
+
+#endif
