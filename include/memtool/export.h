@@ -28,6 +28,7 @@ struct mt_export_options {
     /* PERFETTO: points of each counter and allocations as slices, at most; 0 = all. Points keep
      * every interval's highest; of the allocations the largest stay. */
     uint64_t max_samples;
+    uint64_t max_bytes; /* before gzip, 0 = no limit */
 };
 
 /* What an export had to leave out, for a note to the user. */

@@ -40,6 +40,11 @@ void mt_sink_json_str(struct mt_sink *s, struct mt_str text);
  * infinities as 1e999 and NaN as null, so that every JSON parser takes it. */
 void mt_sink_json_f64(struct mt_sink *s, double x);
 
+/* At most `bytes` are taken, counted before gzip; 0 = no limit. The write that goes beyond fails
+ * with MT_LIMIT. A few kilobytes of lists that name one another can unfold to more than any disk
+ * holds. */
+void mt_sink_limit(struct mt_sink *s, uint64_t bytes);
+
 bool mt_sink_failed(const struct mt_sink *s);
 
 /* Marks the sink as failed for a reason of the writer's own; `why` (a literal) becomes the text of
@@ -47,7 +52,7 @@ bool mt_sink_failed(const struct mt_sink *s);
 void mt_sink_fail(struct mt_sink *s, enum mt_status code, const char *why);
 
 /* Ends the gzip stream and hands every byte to the stream (not flushed). Errors: MT_OUTPUT,
- * MT_NOMEM, and what mt_sink_fail was given. */
+ * MT_LIMIT, MT_NOMEM, and what mt_sink_fail was given. */
 enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err) MT_NODISCARD;
 
 #endif

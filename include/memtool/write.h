@@ -21,6 +21,7 @@ struct mt_write_options {
     enum mt_write_format format;
     int protocol; /* of the pickle, 2 to 5 */
     bool gzip;
+    uint64_t max_bytes; /* before gzip, 0 = no limit */
 };
 
 /*
@@ -28,7 +29,7 @@ struct mt_write_options {
  * the number of events. Equal stacks and frames are written once in a pickle and referred to, as
  * PyTorch does; JSON has no such means and repeats them.
  *
- * Errors: MT_OUTPUT (the stream failed), MT_NOMEM, MT_LIMIT (unknown values nested deeper than
+ * Errors: MT_OUTPUT (the stream failed), MT_NOMEM, MT_LIMIT (max_bytes reached, unknown values nested deeper than
  * 2,000, an integer of more than 100,000 digits), MT_UNSUPPORTED (raw bytes in a pickle of protocol
  * 2; a dictionary key that JSON has no form for).
  */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/export.h>
 #include <memtool/keep_categories.h>
 #include <memtool/slice.h>
@@ -33,12 +34,18 @@ struct convert_settings {
     bool drop_frames;
     struct mt_moment at;
     int64_t max_samples;
+    uint64_t max_output; /* bytes before gzip, 0 = no limit, MAX_OUTPUT_AUTO: by the input */
     struct mt_filter filter;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
 static void release(void *settings);
+
+/* JSON repeats the stacks that a pickle shares: recordings grow 8 to 40 times. */
+#define MAX_OUTPUT_AUTO UINT64_MAX
+#define MAX_OUTPUT_TIMES 256
+#define MAX_OUTPUT_LEAST ((uint64_t)256 << 20)
 
 #define AT(field) .offset = offsetof(struct convert_settings, field)
 
@@ -89,6 +96,12 @@ static const struct mt_option OPTIONS[] = {
      .min = 0,
      .max = 1e9,
      .help = "perfetto: at most N points a counter and N slices, 0 = all (default 20000)"},
+    {.name = "max-output",
+     .kind = MT_OPTION_SIZE,
+     AT(max_output),
+     .arg = "SIZE",
+     .help = "stop when the output grows beyond SIZE before gzip, 0 = no limit (default: 256 "
+             "times what was read, at least 256MiB)"},
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -127,6 +140,7 @@ static void defaults(void *settings)
     c->protocol = MT_PICKLE_PROTOCOL;
     c->at.kind = MT_AT_END;
     c->max_samples = 20000;
+    c->max_output = MAX_OUTPUT_AUTO;
     mt_filter_init(&c->filter);
 }
 
@@ -259,6 +273,18 @@ static void note_left_out(struct mt_cli *cli, const struct convert_settings *c,
     }
 }
 
+static uint64_t max_output(const struct convert_settings *c, const struct mt_snapshot *s)
+{
+    uint64_t bytes;
+    if (c->max_output != MAX_OUTPUT_AUTO) {
+        return c->max_output;
+    }
+    if (mt_mul_overflow(s->source.bytes, MAX_OUTPUT_TIMES, &bytes)) {
+        return 0;
+    }
+    return bytes < MAX_OUTPUT_LEAST ? MAX_OUTPUT_LEAST : bytes;
+}
+
 static enum mt_status export_to(struct mt_cli *cli, const struct convert_settings *c,
                                 const struct mt_snapshot *s, FILE *to, struct mt_error *err)
 {
@@ -269,6 +295,7 @@ static enum mt_status export_to(struct mt_cli *cli, const struct convert_setting
         .at = c->at,
         .gzip = c->gzip,
         .max_samples = (uint64_t)c->max_samples,
+        .max_bytes = max_output(c, s),
     };
     enum mt_status status = mt_filtered_init(&filtered, &c->filter, s, err);
     if (status == MT_OK) {
@@ -289,6 +316,7 @@ static enum mt_status write_to(struct mt_cli *cli, const struct convert_settings
         .format = c->format == FORMAT_JSON ? MT_WRITE_JSON : MT_WRITE_PICKLE,
         .protocol = (int)c->protocol,
         .gzip = c->gzip,
+        .max_bytes = max_output(c, s),
     };
     return c->format >= FORMAT_EXPORTS ? export_to(cli, c, s, to, err)
                                        : mt_snapshot_write(s, &o, to, err);

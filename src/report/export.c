@@ -64,6 +64,7 @@ enum mt_status mt_export_write(const struct mt_snapshot *s, enum mt_export_forma
     if (!x.sink) {
         return mt_fail_nomem(err);
     }
+    mt_sink_limit(x.sink, o->max_bytes);
     enum mt_status status = find_devices(&x, err);
     if (status == MT_OK) {
         status = exports[format](&x, err);

@@ -425,6 +425,9 @@ static void put_value(struct walk *w, uint32_t index)
         mt_sink_fail(w->sink, MT_LIMIT, "values are nested too deep to write (more than 2,000)");
         return;
     }
+    if (mt_sink_failed(w->sink)) {
+        return; /* lists that share their parts unfold to more than can be walked */
+    }
     w->depth++;
     put_kind(w, &w->s->values[index]);
     w->depth--;

@@ -151,6 +151,7 @@ enum mt_status mt_snapshot_write(const struct mt_snapshot *s, const struct mt_wr
     if (!sink) {
         return mt_fail_nomem(err);
     }
+    mt_sink_limit(sink, o->max_bytes);
     if (o->format == MT_WRITE_PICKLE) {
         MT_ASSERT(o->protocol >= 2 && o->protocol <= 5);
         mt_pickle_write(s, o->protocol, sink);

@@ -14,6 +14,8 @@
 #include <zlib.h>
 
 #include <memtool/mem.h>
+#include <memtool/safe_char.h>
+#include <memtool/units.h>
 
 #define SINK_BUFFER 65536
 /* windowBits of zlib: 15 is the largest window, + 16 asks for a gzip header. */
@@ -28,6 +30,7 @@ struct mt_sink {
     enum mt_status status;
     const char *why; /* of the failure; a literal */
     size_t n;
+    uint64_t taken, limit; /* bytes handed on, before gzip; limit 0: any number */
     z_stream z;
     unsigned char bytes[SINK_BUFFER];
     unsigned char packed[SINK_BUFFER];
@@ -44,6 +47,8 @@ struct mt_sink *mt_sink_new(FILE *stream, bool gzip)
     s->status = MT_OK;
     s->why = NULL;
     s->n = 0;
+    s->taken = 0;
+    s->limit = 0;
     memset(&s->z, 0, sizeof s->z);
     if (gzip && deflateInit2(&s->z, SINK_LEVEL, Z_DEFLATED, SINK_WINDOW_GZIP, 8,
                              Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -84,7 +89,10 @@ static void put_deflated(struct mt_sink *s, int flush)
 
 static void empty_buffer(struct mt_sink *s, int flush)
 {
-    if (s->gzip) {
+    s->taken += s->n;
+    if (s->limit && s->taken > s->limit) {
+        mt_sink_fail(s, MT_LIMIT, NULL);
+    } else if (s->gzip) {
         put_deflated(s, flush);
     } else {
         put_raw(s, s->bytes, s->n);
@@ -197,7 +205,7 @@ static void put_escape(struct mt_sink *s, unsigned code)
 static size_t plain_run(const unsigned char *p, size_t n)
 {
     size_t i = 0;
-    while (i < n && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\') {
+    while (i < n && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
         i++;
     }
     return i;
@@ -216,7 +224,10 @@ void mt_sink_json_str(struct mt_sink *s, struct mt_str text)
         } else if ((taken = decode_character(p, n, &code)) == 0) {
             put_escape(s, 0xdc00u + p[0]);
             taken = 1;
-        } else if (taken == 1 || (code >= 0xd800 && code < 0xe000)) {
+        } else if (code >= 0x10000 && !mt_char_is_safe(code)) {
+            put_escape(s, 0xd800u + ((code - 0x10000) >> 10));
+            put_escape(s, 0xdc00u + (code & 0x3ff));
+        } else if (taken == 1 || (code >= 0xd800 && code < 0xe000) || !mt_char_is_safe(code)) {
             put_escape(s, code);
         } else {
             mt_sink_write(s, p, taken);
@@ -252,6 +263,11 @@ void mt_sink_json_f64(struct mt_sink *s, double x)
 
 /* ---- the end ---- */
 
+void mt_sink_limit(struct mt_sink *s, uint64_t bytes)
+{
+    s->limit = bytes;
+}
+
 bool mt_sink_failed(const struct mt_sink *s)
 {
     return s->status != MT_OK;
@@ -269,6 +285,12 @@ enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err)
 {
     if (s->status == MT_OK) {
         empty_buffer(s, Z_FINISH);
+    }
+    if (s->status == MT_LIMIT && !s->why) {
+        mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "the output would be larger than %s",
+                mt_size_text(s->limit, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+        return mt_hint(err, "a small file can unfold to any size; raise the limit with "
+                            "--max-output SIZE if you trust it");
     }
     return s->status == MT_OK ? MT_OK : mt_fail(err, s->status, MT_NO_OFFSET, "%s", s->why);
 }

@@ -89,7 +89,11 @@ static const struct {
     {MT_STR_INIT("a\"b\\c/d"), "\"a\\\"b\\\\c/d\""},
     {MT_STR_INIT("\n\t\r\b\f"), "\"\\n\\t\\r\\b\\f\""},
     {MT_STR_INIT("nul\0nul"), "\"nul\\u0000nul\""},
-    {MT_STR_INIT("\x1b[31m\x7f"), "\"\\u001b[31m\x7f\""},
+    {MT_STR_INIT("\x1b[31m\x7f"), "\"\\u001b[31m\\u007f\""},
+    {MT_STR_INIT("\xc2\x9b"
+                 "31m\xe2\x80\xae"
+                 "b\xf3\xa0\x80\x81"), /* C1, turned, tag */
+     "\"\\u009b31m\\u202eb\\udb40\\udc01\""},
     {MT_STR_INIT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5"),
      "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5\""},
     {MT_STR_INIT("\xed\xa0\x80"), "\"\\ud800\""},                          /* lone surrogate */
@@ -103,6 +107,33 @@ START_TEST(json_strings)
     begin(false);
     mt_sink_json_str(sink, strings[_i].raw);
     expect(strings[_i].json);
+}
+END_TEST
+
+/* At the limit all is well; one byte beyond it nothing more reaches the stream. */
+START_TEST(limit)
+{
+    static const char BLOCK[1000] = {0};
+    for (int over = 0; over <= 1; over++) {
+        struct mt_error err;
+        FILE *f = tmpfile();
+        struct mt_sink *s = mt_sink_new(f, false);
+        mt_sink_limit(s, sizeof BLOCK * 200);
+        for (int i = 0; i < 200; i++) {
+            mt_sink_write(s, BLOCK, sizeof BLOCK);
+        }
+        if (over) {
+            mt_sink_char(s, 'x');
+        }
+        ck_assert_int_eq(mt_sink_finish(s, &err), over ? MT_LIMIT : MT_OK);
+        if (over) {
+            ck_assert_str_eq(err.text, "the output would be larger than 195.31 KiB");
+            ck_assert_ptr_nonnull(strstr(err.hint, "--max-output"));
+        }
+        ck_assert_int_le(ftell(f), (long)sizeof BLOCK * 200);
+        mt_sink_free(s);
+        fclose(f);
+    }
 }
 END_TEST
 
@@ -172,6 +203,7 @@ int main(void)
     tcase_add_test(t, integers);
     tcase_add_test(t, reals);
     tcase_add_loop_test(t, json_strings, 0, (int)MT_COUNT(strings));
+    tcase_add_test(t, limit);
     tcase_add_test(t, gzip);
     tcase_add_test(t, first_failure_sticks);
     tcase_add_test(t, full_disk);
