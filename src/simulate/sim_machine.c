@@ -70,13 +70,13 @@ static void note_peak(struct machine *m, uint32_t event)
 
 static enum mt_status note_oom(struct machine *m, const struct op *op, struct mt_error *err)
 {
+    m->run->n_ooms++;
+    if (m->run->ooms.n >= MT_SIM_OOMS) {
+        return MT_OK; /* before the walk over all pools, which is long where streams are many */
+    }
     struct mt_sim_oom oom = {op->event, m->sim->events[op->event].size,
                              mt_alloc_largest_free(m->alloc)};
-    m->run->n_ooms++;
-    if (m->run->ooms.n < MT_SIM_OOMS && !mt_vec_push(&m->run->ooms, oom)) {
-        return mt_fail_nomem(err);
-    }
-    return MT_OK;
+    return mt_vec_push(&m->run->ooms, oom) ? MT_OK : mt_fail_nomem(err);
 }
 
 /* Serves op's request; *block is 0 when it was refused. */
