@@ -390,8 +390,13 @@ static bool is_crossed(const struct mt_chart *c, struct mt_box b)
     return line || is_crossed_by_curves(c, b);
 }
 
-static void put_note(struct mt_chart *c, struct mt_box b, uint32_t color, const char *text)
+/* The label in b of the point (x, y): one that is far above is tied to it by a thin line. */
+static void put_note(struct mt_chart *c, struct mt_box b, double x, double y, uint32_t color,
+                     const char *text)
 {
+    if (b.y + b.h < y - 30 && (b.x + b.w <= x || b.x >= x)) {
+        mt_scene_line(c->scene, x, b.y + 2, x, y - 5, (color & 0xffffff00) | 0x80, 1);
+    }
     c->taken[c->n_taken++] = b;
     mt_scene_text_fit(c->scene, b.x, b.y + 12, NORMAL, color, b.w + 1, true, text)->halo = true;
 }
@@ -401,8 +406,9 @@ void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const
     double w = mt_text_px(text, NORMAL, true), h = 15;
     /* Above, beside, below, then further away; each centred, to the left, to the right, and further
      * to the left. */
-    const double ys[] = {y - 6 - h, y - h / 2,  y + 8,      y - 24 - h,  y + 26,     y - 42 - h,
-                         y + 44,    y - 60 - h, y - 80 - h, y - 100 - h, y - 120 - h};
+    const double ys[] = {y - 6 - h,   y - h / 2,   y + 8,      y - 24 - h, y + 26,
+                         y - 42 - h,  y + 44,      y - 60 - h, y - 80 - h, y - 100 - h,
+                         y - 120 - h, y - 160 - h, y - 200 - h};
     const double xs[] = {x - w / 2, x - w - 6, x + 6, x - w - 40, x - w - 80, x - w - 130};
     enum { YS = MT_COUNT(ys), XS = MT_COUNT(xs) };
     /* At first only where the curves leave it alone, then anywhere. */
@@ -417,7 +423,7 @@ void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const
             continue;
         }
         if (i >= (size_t)YS * XS || !is_crossed(c, b)) {
-            put_note(c, b, color, text);
+            put_note(c, b, x, y, color, text);
             return;
         }
     }

@@ -102,28 +102,34 @@ static bool same_text(const struct mt_label *a, const struct mt_label *b)
            mt_str_equal(mt_buf_view(&a->sub), mt_buf_view(&b->sub));
 }
 
-static uint32_t frame_id(const struct mt_snapshot *s, uint32_t stack, uint32_t i)
+static bool has_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t frame)
 {
     const struct mt_stack *k = stack_get(s, stack);
-    return k && i < k->n ? s->stack_frames[k->first + i] : UINT32_MAX;
+    for (uint32_t i = 0; k && i < k->n; i++) {
+        if (s->stack_frames[k->first + i] == frame) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* The frame that fewest of the others share at its depth, Python's before others; k->n when all
- * share all. */
+/* The frame that fewest of the others have, Python's before others; k->n when all have all. *alone:
+ * no other has it. */
 static uint32_t differing_frame(const struct mt_snapshot *s, const struct mt_stack *k,
-                                const uint32_t *group, size_t n, size_t self)
+                                const uint32_t *group, size_t n, size_t self, bool *alone)
 {
     uint32_t best = k->n;
     size_t least = SIZE_MAX;
     for (uint32_t i = 0; i < k->n; i++) {
         size_t shared = 0;
         for (size_t j = 0; j < n; j++) {
-            shared += j != self && frame_id(s, group[j], i) == frame_id(s, group[self], i);
+            shared += j != self && has_frame(s, group[j], s->stack_frames[k->first + i]);
         }
         size_t cost = shared * 2 + !is_python(s, frame_at(s, k, i));
         if (shared + 1 < n && cost < least) {
             least = cost;
             best = i;
+            *alone = shared == 0;
         }
     }
     return best;
@@ -134,12 +140,23 @@ static void say_difference(struct mt_label *l, const struct mt_plot_style *style
                            size_t self)
 {
     const struct mt_stack *k = stack_get(s, group[self]);
-    uint32_t i = k ? differing_frame(s, k, group, n, self) : 0;
-    if (k && i < k->n) {
-        mt_buf_reset(&l->sub);
+    if (!k) {
+        return;
+    }
+    bool alone = false;
+    uint32_t i = differing_frame(s, k, group, n, self, &alone);
+    mt_buf_reset(&l->sub);
+    if (i < k->n) {
         mt_buf_text(&l->sub, "differs at ");
         add_frame(&l->sub, style, s, frame_at(s, k, i));
+    } else { /* a recursion that is deeper or less deep */
+        mt_buf_text(&l->sub, "the same frames");
     }
+    if (!alone) {
+        mt_buf_printf(&l->sub, ", %u deep", (unsigned)k->n);
+    }
+    mt_buf_text(&l->place, ", ");
+    mt_buf_str(&l->place, mt_buf_view(&l->sub));
 }
 
 void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stacks, size_t n,

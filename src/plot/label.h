@@ -16,7 +16,7 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_snapshot *s, uint32_t stack);
 
 /* Labels of one legend with the same text: their second line becomes the frame at which the stacks
- * differ, "differs at module.py:965 convert". labels[i] names stacks[i]. */
+ * differ, "differs at module.py:965 convert", or how deep they are. labels[i] names stacks[i]. */
 #define MT_LABELS_MOST 66
 void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stacks, size_t n,
                            const struct mt_plot_style *style, const struct mt_snapshot *s);

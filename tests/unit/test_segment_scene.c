@@ -214,7 +214,7 @@ START_TEST(stacks_that_look_alike)
 {
     struct drawn d;
     made_begin(&d.m);
-    uint32_t f[4], a, b;
+    uint32_t f[4], a, b, deep;
     for (int32_t i = 0; i < 4; i++) {
         struct mt_frame frame = {.name = mt_builder_cstr(d.m.b, i < 2 ? "step" : "main"),
                                  .filename = mt_builder_cstr(d.m.b, "train.py"),
@@ -223,13 +223,16 @@ START_TEST(stacks_that_look_alike)
     }
     a = mt_builder_stack(d.m.b, (uint32_t[]){f[0], f[1], f[2]}, 3);
     b = mt_builder_stack(d.m.b, (uint32_t[]){f[0], f[1], f[3]}, 3);
-    struct made_block blocks[2] = {{8 * MADE_MIB, 8 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
-                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, b}};
-    made_segment(&d.m, 0, false, blocks, 2);
+    deep = mt_builder_stack(d.m.b, (uint32_t[]){f[0], f[1], f[3], f[3], f[2]}, 5);
+    struct made_block blocks[3] = {{8 * MADE_MIB, 8 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, b},
+                                   {2 * MADE_MIB, 2 * MADE_MIB, MT_BLOCK_ALLOCATED, deep}};
+    made_segment(&d.m, 0, false, blocks, 3);
     draw(&d, &PLAIN);
     ck_assert(!scene_has_text(d.scene, "called at train.py:2 step"));
-    ck_assert(scene_has_text(d.scene, "differs at train.py:3 main"));
-    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:3 main, 3 deep"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 3 deep"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 5 deep"));
     drawn_release(&d);
 }
 END_TEST
