@@ -165,10 +165,13 @@ static void head(const struct mt_report *r, const struct mt_comparison *c)
 {
     const struct mt_diff *d = c->diff;
     int64_t delta = mt_diff_delta(d->before, d->after);
-    fprintf(r->out, "before  %s in %s blocks  %s\n", mt_report_size(r, d->before).s,
-            mt_count_text(d->before_count).s, c->before_file);
-    fprintf(r->out, "after   %s in %s blocks  %s\n", mt_report_size(r, d->after).s,
-            mt_count_text(d->after_count).s, c->after_file);
+    fprintf(r->out, "before  %s in %s blocks  ", mt_report_size(r, d->before).s,
+            mt_count_text(d->before_count).s);
+    mt_text_put(r, c->before_file);
+    fprintf(r->out, "\nafter   %s in %s blocks  ", mt_report_size(r, d->after).s,
+            mt_count_text(d->after_count).s);
+    mt_text_put(r, c->after_file);
+    fputc('\n', r->out);
     fprintf(r->out, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD), mt_report_delta(r, delta).s,
             mt_color_end(r));
     if (d->before) {
