@@ -394,7 +394,8 @@ static bool is_crossed(const struct mt_chart *c, struct mt_box b)
 static void put_note(struct mt_chart *c, struct mt_box b, double x, double y, uint32_t color,
                      const char *text)
 {
-    if (b.y + b.h < y - 30 && (b.x + b.w <= x || b.x >= x)) {
+    bool adjoins = (b.x + b.w <= x && b.x + b.w > x - 14) || (b.x >= x && b.x < x + 14);
+    if (b.y + b.h < y - 30 && adjoins) {
         mt_scene_line(c->scene, x, b.y + 2, x, y - 5, (color & 0xffffff00) | 0x80, 1);
     }
     c->taken[c->n_taken++] = b;
