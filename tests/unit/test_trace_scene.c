@@ -45,7 +45,7 @@ static void drawn_release(struct drawn *d)
 }
 
 /* Two stacks, and an OOM with room left in holes. */
-static void make_oom(struct made *m)
+static void make_oom_events(struct made *m)
 {
     made_begin(m);
     uint32_t a = made_stack(m, "load <weights> & \"co\"", 1), b = made_stack(m, "forward", 2);
@@ -61,6 +61,11 @@ static void make_oom(struct made *m)
                                    {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, b},
                                    {20 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
     made_segment(m, 0, false, blocks, 4);
+}
+
+static void make_oom(struct made *m)
+{
+    make_oom_events(m);
     made_finish(m);
 }
 
@@ -179,6 +184,32 @@ START_TEST(the_axis_of_time)
 }
 END_TEST
 
+/* Strips of annotations have a name at their left, and the plot begins below them. */
+START_TEST(annotations_are_named)
+{
+    struct drawn d, without;
+    make_oom(&without.m);
+    draw(&without, &PLAIN, 0, 0);
+    make_oom_events(&d.m);
+    struct mt_annotation note = {.name = mt_builder_cstr(d.m.b, "## step 0 ##"),
+                                 .stage = mt_builder_cstr(d.m.b, "START"),
+                                 .time_us = without.m.r.events[1].time_us};
+    ck_assert(mt_builder_annotation(d.m.b, &note));
+    note.stage = mt_builder_cstr(d.m.b, "END");
+    note.time_us = without.m.r.events[5].time_us;
+    ck_assert(mt_builder_annotation(d.m.b, &note));
+    made_finish(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(scene_has_text(d.scene, "step 0"));
+    ck_assert(scene_has_text(d.scene, "annotations"));
+    ck_assert(!scene_has_text(without.scene, "annotations"));
+    ck_assert_double_gt(text_mark(d.scene, "Held at the peak")->y,
+                        text_mark(without.scene, "Held at the peak")->y + 10);
+    drawn_release(&d);
+    drawn_release(&without);
+}
+END_TEST
+
 static size_t paint(enum mt_status (*painter)(const struct mt_scene *, double, FILE *,
                                               struct mt_error *),
                     const struct mt_scene *s, char **out)
@@ -266,5 +297,5 @@ START_TEST(one_shape_an_allocation)
 END_TEST
 
 UNIT_MAIN("trace_scene", tells_the_oom, an_oom_at_the_end_has_room, the_axis_of_time,
-          bands_are_to_scale, svg_is_text_with_tips, png_and_pdf, small_and_dark, nothing_to_draw,
-          no_events, one_shape_an_allocation)
+          annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
+          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
