@@ -29,9 +29,9 @@ struct mt_write_options {
  * the number of events. Equal stacks and frames are written once in a pickle and referred to, as
  * PyTorch does; JSON has no such means and repeats them.
  *
- * Errors: MT_OUTPUT (the stream failed), MT_NOMEM, MT_LIMIT (max_bytes reached, unknown values nested deeper than
- * 2,000, an integer of more than 100,000 digits), MT_UNSUPPORTED (raw bytes in a pickle of protocol
- * 2; a dictionary key that JSON has no form for).
+ * Errors: MT_OUTPUT (the stream failed), MT_NOMEM, MT_LIMIT (max_bytes reached, unknown values
+ * nested deeper than 2,000, an integer of more than 100,000 digits), MT_UNSUPPORTED (raw bytes in a
+ * pickle of protocol 2; a dictionary key that JSON has no form for).
  */
 enum mt_status mt_snapshot_write(const struct mt_snapshot *s, const struct mt_write_options *o,
                                  FILE *stream, struct mt_error *err) MT_NODISCARD;
