@@ -39,9 +39,9 @@ static void read_in(const char *p, size_t n, size_t chunk, struct mt_snapshot *s
 }
 
 static const struct mt_write_options WAYS[] = {
-    {MT_WRITE_PICKLE, 2, false}, {MT_WRITE_PICKLE, 3, false}, {MT_WRITE_PICKLE, 4, false},
-    {MT_WRITE_PICKLE, 5, false}, {MT_WRITE_PICKLE, 4, true},  {MT_WRITE_JSON, 0, false},
-    {MT_WRITE_JSON, 0, true},
+    {MT_WRITE_PICKLE, 2, false, 0}, {MT_WRITE_PICKLE, 3, false, 0}, {MT_WRITE_PICKLE, 4, false, 0},
+    {MT_WRITE_PICKLE, 5, false, 0}, {MT_WRITE_PICKLE, 4, true, 0},  {MT_WRITE_JSON, 0, false, 0},
+    {MT_WRITE_JSON, 0, true, 0},
 };
 
 /* Writes s in every way, reads that whole and in crumbs, and compares as JSON. */
