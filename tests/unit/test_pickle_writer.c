@@ -36,7 +36,7 @@ static char *write_out(int protocol, enum mt_status want, size_t *n)
     struct mt_snapshot s;
     struct mt_error err;
     ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
-    struct mt_write_options o = {protocol ? MT_WRITE_PICKLE : MT_WRITE_JSON, protocol, false};
+    struct mt_write_options o = {protocol ? MT_WRITE_PICKLE : MT_WRITE_JSON, protocol, false, 0};
     FILE *f = tmpfile();
     ck_assert_int_eq(mt_snapshot_write(&s, &o, f, &err), want);
     mt_snapshot_release(&s);
