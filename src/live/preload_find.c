@@ -124,6 +124,10 @@ void *mt_preload_replace(const char *symbol, void *address)
     return address_of(watcher);
 }
 
+/* A sanitizer's runtime looks its own functions up by dlsym before instrumented code may run, so
+ * its builds do without this door. */
+#ifndef MT_PRELOAD_NO_DLSYM
+
 /* The watcher of a name that the handle really has; NULL for everything else. */
 __attribute__((noinline)) static void *pick(void *handle, const char *name)
 {
@@ -151,3 +155,5 @@ DOOR JUMPING void *dlsym(void *restrict handle, const char *restrict name)
     }
     JUMP next_dlsym()(handle, name);
 }
+
+#endif
