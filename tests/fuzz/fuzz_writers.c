@@ -48,7 +48,7 @@ static void round_trip(const struct mt_snapshot *s, const struct mt_write_option
 static void write_all(const struct mt_snapshot *s)
 {
     for (int protocol = 2; protocol <= 5; protocol++) {
-        round_trip(s, &(struct mt_write_options){MT_WRITE_PICKLE, protocol, protocol == 3});
+        round_trip(s, &(struct mt_write_options){MT_WRITE_PICKLE, protocol, protocol == 3, 0});
     }
     round_trip(s, &(struct mt_write_options){.format = MT_WRITE_JSON});
 }
