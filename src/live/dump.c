@@ -11,6 +11,7 @@
 #include "dump.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <memtool/mem.h>
@@ -189,6 +190,22 @@ enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,
 {
     d->device = device;
     return copy_segment(d, segment) && copy_block(d, block) ? MT_OK : mt_fail_nomem(err);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct segment *x = a, *y = b;
+    if (x->device != y->device) {
+        return x->device < y->device ? -1 : 1;
+    }
+    return x->view.addr < y->view.addr ? -1 : x->view.addr > y->view.addr;
+}
+
+void mt_dump_sort(struct mt_dump *d)
+{
+    if (d->segments.n > 0) {
+        qsort(d->segments.v, d->segments.n, sizeof *d->segments.v, by_place);
+    }
 }
 
 static bool copy_trace(struct mt_dump *d, const struct mt_record_ring *ring)

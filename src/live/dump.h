@@ -29,6 +29,9 @@ enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,
                                    const struct mt_alloc_block_view *block, struct mt_error *err)
     MT_NODISCARD;
 
+/* Puts the segments into the order of devices and addresses, where they came from two books. */
+void mt_dump_sort(struct mt_dump *d);
+
 /* With the lock: copies events, stacks, streams and marks. `n_devices` rings are written. Errors:
  * MT_NOMEM. */
 enum mt_status mt_dump_add_recorder(struct mt_dump *d, const struct mt_recorder *r, int n_devices,

@@ -408,9 +408,8 @@ void mt_live_mark(struct mt_live *live, int device, const char *name, bool end)
     mt_quick_lock_give(&live->lock);
 }
 
-/* With the lock: everything that goes into the file; then, as PyTorch does, an event that only the
- * next snapshot will show. */
-static enum mt_status copy_state(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
+/* Then, as PyTorch does, an event that only the next snapshot will show. */
+enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
 {
     mt_dump_set_settings(dump, &live->settings, live->conf);
     MT_TRY(mt_dump_add_recorder(dump, live->recorder, live->n_devices, err));
@@ -437,7 +436,7 @@ static enum mt_status dump_named(struct mt_live *live, const char *path, struct 
     }
     pthread_mutex_lock(&live->dump_lock);
     mt_quick_lock_take(&live->lock);
-    enum mt_status status = copy_state(live, dump, err);
+    enum mt_status status = mt_live_copy(live, dump, err);
     mt_quick_lock_give(&live->lock);
     if (status == MT_OK) {
         status = mt_dump_write(dump, path, err);

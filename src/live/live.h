@@ -122,6 +122,11 @@ void mt_live_mark(struct mt_live *live, int device, const char *name, bool end);
 enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,
                             struct mt_error *err) MT_NODISCARD;
 
+/* With the lock: everything that goes into a snapshot. Errors: MT_NOMEM. */
+struct mt_dump;
+enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
+    MT_NODISCARD;
+
 /* ---- private pools (live_scopes.c) ---- */
 
 /* From now on requests go to pool `id`: those on a stream that is being captured where id is a

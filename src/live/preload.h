@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The library as a preload, MEMTOOL_PRELOAD=record: every CUDA allocation of a process is watched
- * on its way to the real function and written down with its stack. Nothing happens, and calls go
- * straight through, unless that variable is set; nothing is started before the first allocation.
+ * on its way to the real function and written down with its stack. MEMTOOL_PRELOAD=cache: what the
+ * runtime is asked for comes from memtool's caching allocator; the rest is watched. Nothing
+ * happens, and calls go straight through, unless that variable is set; nothing is started before
+ * the first allocation.
  *
  * A call of the runtime leads to calls of the driver: the outermost one is written down, with the
  * library that made it as its innermost frame. Locks: one, inside; nothing that may call back runs
@@ -72,8 +74,11 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call);
 /* Whether MEMTOOL_PRELOAD asks for recording. Cheap, safe at any time. */
 bool mt_preload_on(void);
 
-/* Whether this thread is at work for memtool itself: then nothing is watched or replaced. */
+/* Whether this thread is at work for memtool itself: then nothing is watched or replaced. Work of
+ * that kind stands between _begin and _end. */
 bool mt_preload_own(void);
+void mt_preload_own_begin(void);
+void mt_preload_own_end(void);
 
 /* Around a real call. False: it is a part of a watched call, or memtool's own, or nothing is
  * recorded; then it goes straight through, without mt_preload_leave. */
@@ -91,6 +96,12 @@ struct mt_preload_request {
 };
 void mt_preload_allocated(const struct mt_preload_request *r);
 
+/* A request was refused and that is in the recorder already: writes the snapshot of it. */
+void mt_preload_refused(void);
+
+/* The calling thread's stack, as the recorder's number; 0 for none. */
+uint32_t mt_preload_stack(bool is_free);
+
 /* Before a free, because afterwards the address may be another thread's: takes the allocation out.
  * The result goes to mt_preload_freed after the call, which puts it back when that failed. */
 struct mt_preload_taken {
@@ -101,6 +112,11 @@ struct mt_preload_taken {
 };
 void mt_preload_take(uint64_t addr, struct mt_preload_taken *out);
 void mt_preload_freed(const struct mt_preload_taken *t, int result);
+
+/* In mode cache the allocator that serves the runtime's calls, whose recorder everything else goes
+ * to; NULL in other modes, in a forked child, while it is being made and when it could not be. */
+struct mt_live;
+struct mt_live *mt_preload_live(void);
 
 /* Physical memory, which has no address of its own: it stands at MT_PRELOAD_PAGES and above, and
  * is there as long as a handle or a mapping holds it. */

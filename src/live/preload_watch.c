@@ -24,20 +24,25 @@
 #include <memtool/str.h>
 
 #include "dumper.h"
+#include "live.h"
 #include "preload.h"
 #include "preload_table.h"
 
-enum mode { UNKNOWN, OFF, ON };
+enum mode { UNKNOWN, OFF, RECORD, CACHE };
 enum { OUT_OF_MEMORY = 2, OOM_PAUSE_S = 1 };
 
 static struct {
     _Atomic int mode;
     pthread_once_t once;
+    _Atomic bool begun;
     bool ready; /* the recorder is there; false: it could not be made, all goes straight through */
     bool forked;
-    pthread_mutex_t lock; /* of table, recorder, n_devices */
+    struct mt_quick_lock own_lock;
+    struct mt_quick_lock
+        *lock; /* of table, recorder, n_devices; that of `live` when there is one */
     pthread_mutex_t dump_lock;
     struct mt_recorder *recorder;
+    struct mt_live *live; /* mode cache: the allocator, whose recorder this is; else NULL */
     struct mt_preload_table table;
     int n_devices;
     int (*holds_gil)(void); /* NULL: no Python */
@@ -47,9 +52,8 @@ static struct {
     _Atomic bool told_to_end;
     bool oom_written;  /* with dump_lock */
     time_t last_oom_s; /* with dump_lock */
-} watch = {.once = PTHREAD_ONCE_INIT,
-           .lock = PTHREAD_MUTEX_INITIALIZER,
-           .dump_lock = PTHREAD_MUTEX_INITIALIZER};
+} watch = {
+    .once = PTHREAD_ONCE_INIT, .lock = &watch.own_lock, .dump_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local struct {
     int own;      /* memtool's own work */
@@ -61,15 +65,27 @@ bool mt_preload_on(void)
     int mode = atomic_load_explicit(&watch.mode, memory_order_relaxed);
     if (MT_UNLIKELY(mode == UNKNOWN)) {
         const char *text = getenv("MEMTOOL_PRELOAD");
-        mode = text && strcmp(text, "record") == 0 ? ON : OFF;
+        mode = text && strcmp(text, "record") == 0  ? RECORD
+               : text && strcmp(text, "cache") == 0 ? CACHE
+                                                    : OFF;
         atomic_store_explicit(&watch.mode, mode, memory_order_relaxed);
     }
-    return mode == ON;
+    return mode != OFF;
 }
 
 bool mt_preload_own(void)
 {
     return thread.own > 0;
+}
+
+void mt_preload_own_begin(void)
+{
+    thread.own++;
+}
+
+void mt_preload_own_end(void)
+{
+    thread.own--;
 }
 
 static void say(const char *text)
@@ -114,12 +130,17 @@ static void tell(const char *why, const char *path)
 
 static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
 {
-    pthread_mutex_lock(&watch.lock);
-    enum mt_status status = mt_dump_add_recorder(d, watch.recorder, watch.n_devices, err);
+    mt_quick_lock_take(watch.lock);
+    enum mt_status status = watch.live
+                                ? mt_live_copy(watch.live, d, err)
+                                : mt_dump_add_recorder(d, watch.recorder, watch.n_devices, err);
     if (status == MT_OK) {
         status = mt_preload_table_dump(&watch.table, d, err);
     }
-    pthread_mutex_unlock(&watch.lock);
+    if (status == MT_OK && watch.live) {
+        mt_dump_sort(d);
+    }
+    mt_quick_lock_give(watch.lock);
     return status;
 }
 
@@ -240,12 +261,12 @@ static void start_triggers(const struct mt_record_settings *s)
 static void before_fork(void)
 {
     pthread_mutex_lock(&watch.dump_lock);
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
 }
 
 static void after_fork_parent(void)
 {
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
     pthread_mutex_unlock(&watch.dump_lock);
 }
 
@@ -253,6 +274,9 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
     watch.forked = true;
+    if (watch.live) {
+        watch.live->forked = true;
+    }
     after_fork_parent();
 }
 
@@ -275,6 +299,23 @@ static void read_settings(struct mt_record_settings *s)
     }
 }
 
+/* The recorder: in mode cache that of the allocator, so that one lock and one order of events serve
+ * what it does and what passes it by. */
+static enum mt_status make_recorder(const struct mt_record_settings *s, struct mt_error *err)
+{
+    const struct mt_live_options o = {.conf = getenv("MEMTOOL_ALLOC_CONF"), .rank = watch.rank};
+    if (atomic_load(&watch.mode) != CACHE) {
+        MT_TRY(mt_recorder_new(&watch.recorder, err));
+        mt_recorder_set(watch.recorder, s);
+        return MT_OK;
+    }
+    MT_TRY(mt_live_new(&o, &watch.live, err));
+    mt_live_record(watch.live, s);
+    watch.recorder = watch.live->recorder;
+    watch.lock = &watch.live->lock;
+    return MT_OK;
+}
+
 static void begin(void)
 {
     struct mt_error err;
@@ -283,11 +324,11 @@ static void begin(void)
     read_settings(&s);
     watch.list = getenv("MEMTOOL_CAPTURE_LIST");
     watch.rank = rank ? rank : "0";
-    if (mt_recorder_new(&watch.recorder, &err) != MT_OK) {
+    if (make_recorder(&s, &err) != MT_OK) {
+        mt_error_prefix(&err, "nothing is recorded");
         say(err.text);
         return;
     }
-    mt_recorder_set(watch.recorder, &s);
     void *check = watch.recorder->python.found ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
     memcpy(&watch.holds_gil, &check, sizeof check);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -295,16 +336,36 @@ static void begin(void)
     watch.ready = true;
 }
 
+/* Begins where that was not done yet; whether there is something to record with. */
+static bool begun(void)
+{
+    if (MT_UNLIKELY(!atomic_load_explicit(&watch.begun, memory_order_acquire))) {
+        thread.own++;
+        pthread_once(&watch.once, begin);
+        thread.own--;
+        atomic_store_explicit(&watch.begun, true, memory_order_release);
+    }
+    return watch.ready && !watch.forked;
+}
+
 bool mt_preload_enter(void)
 {
     if (!mt_preload_on() || thread.own > 0 || thread.watched) {
         return false;
     }
-    thread.own++;
-    pthread_once(&watch.once, begin);
-    thread.own--;
-    thread.watched = watch.ready && !watch.forked;
+    thread.watched = begun();
     return thread.watched;
+}
+
+struct mt_live *mt_preload_live(void)
+{
+    if (!mt_preload_on() || atomic_load_explicit(&watch.mode, memory_order_relaxed) != CACHE) {
+        return NULL;
+    }
+    if (thread.own > 0 && !atomic_load_explicit(&watch.begun, memory_order_acquire)) {
+        return NULL; /* the beginning itself */
+    }
+    return begun() ? watch.live : NULL;
 }
 
 void mt_preload_leave(void)
@@ -328,19 +389,27 @@ static uint32_t stack_here(bool is_free)
         how &= ~(uint32_t)MT_HOW_PYTHON;
     }
     mt_recorder_capture_how(r, how, &raw);
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     uint32_t id = mt_recorder_find_stack(r, &raw);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
     if (id != 0 || raw.n == 0) {
         return id;
     }
     struct mt_stack_text *text = mt_recorder_describe(r, &raw);
     if (text && raw.n > 0) {
-        pthread_mutex_lock(&watch.lock);
+        mt_quick_lock_take(watch.lock);
         id = mt_recorder_add_stack(r, &raw, text);
-        pthread_mutex_unlock(&watch.lock);
+        mt_quick_lock_give(watch.lock);
     }
     mt_stack_text_free(text);
+    return id;
+}
+
+uint32_t mt_preload_stack(bool is_free)
+{
+    thread.own++;
+    uint32_t id = stack_here(is_free);
+    thread.own--;
     return id;
 }
 
@@ -379,16 +448,23 @@ static void note_oom(int device, uint64_t size, uint64_t stream)
 {
     uint32_t stack = stack_here(false);
     uint64_t left = device_free();
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     if (device >= watch.n_devices && device < MT_RECORD_DEVICES_MAX) {
         watch.n_devices = device + 1;
     }
     mt_recorder_tick(watch.recorder);
     mt_recorder_event(watch.recorder, device, MT_RECORD_OOM, left, size, stream, stack);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
+    mt_preload_refused();
+}
+
+void mt_preload_refused(void)
+{
+    thread.own++;
     if (watch.recorder->settings.on_oom) {
         dump_oom();
     }
+    thread.own--;
 }
 
 void mt_preload_allocated(const struct mt_preload_request *r)
@@ -402,9 +478,9 @@ void mt_preload_allocated(const struct mt_preload_request *r)
         note_oom(device, r->size, r->stream);
     } else if (r->addr != 0) {
         const struct mt_preload_held h = {r->addr, r->size, r->stream, device, stack_here(false)};
-        pthread_mutex_lock(&watch.lock);
+        mt_quick_lock_take(watch.lock);
         note_held(&h);
-        pthread_mutex_unlock(&watch.lock);
+        mt_quick_lock_give(watch.lock);
     }
     thread.own--;
 }
@@ -425,13 +501,13 @@ void mt_preload_take(uint64_t addr, struct mt_preload_taken *out)
     struct mt_preload_held h;
     thread.own++;
     uint32_t stack = stack_here(true);
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     *out = (struct mt_preload_taken){.known = mt_preload_table_take(&watch.table, addr, &h)};
     if (out->known) {
         note_gone(&h, stack);
         *out = (struct mt_preload_taken){true, h.device, addr, h.size, h.stream, h.stack};
     }
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
     thread.own--;
 }
 
@@ -441,9 +517,9 @@ void mt_preload_freed(const struct mt_preload_taken *t, int result)
         return;
     }
     const struct mt_preload_held h = {t->addr, t->size, t->stream, t->device, t->stack};
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     note_held(&h);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
 }
 
 /* ---- physical memory ---- */
@@ -452,18 +528,18 @@ void mt_preload_page_created(int result, uint64_t handle, uint64_t size, int dev
 {
     struct mt_preload_request r = {result, device, 0, size, 0};
     if (result == 0) {
-        pthread_mutex_lock(&watch.lock);
+        mt_quick_lock_take(watch.lock);
         r.addr = mt_preload_table_page(&watch.table, handle, size);
-        pthread_mutex_unlock(&watch.lock);
+        mt_quick_lock_give(watch.lock);
     }
     mt_preload_allocated(&r);
 }
 
 void mt_preload_page_retained(uint64_t handle)
 {
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     mt_preload_table_retain(&watch.table, handle);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
 }
 
 /* A page that nothing holds any more. */
@@ -477,26 +553,26 @@ static void end_page(uint64_t addr)
 
 void mt_preload_page_released(uint64_t handle)
 {
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     uint64_t addr = mt_preload_table_release(&watch.table, handle);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
     end_page(addr);
 }
 
 void mt_preload_page_mapped(uint64_t addr, uint64_t handle)
 {
-    pthread_mutex_lock(&watch.lock);
+    mt_quick_lock_take(watch.lock);
     mt_preload_table_map(&watch.table, addr, handle);
-    pthread_mutex_unlock(&watch.lock);
+    mt_quick_lock_give(watch.lock);
 }
 
 void mt_preload_page_unmapped(uint64_t addr, uint64_t size)
 {
     uint64_t gone = 0;
     for (bool more = true; more;) {
-        pthread_mutex_lock(&watch.lock);
+        mt_quick_lock_take(watch.lock);
         more = mt_preload_table_unmap(&watch.table, addr, size, &gone);
-        pthread_mutex_unlock(&watch.lock);
+        mt_quick_lock_give(watch.lock);
         end_page(more ? gone : 0);
     }
 }
