@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a log with tables of memory_summary(), and as rules for categories. */
+/* Any bytes as a log with tables of memory_summary(). */
 #include <stddef.h>
 #include <stdint.h>
 
-#include <memtool/categories.h>
 #include <memtool/summary.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,9 +14,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mt_error err;
     (void)!mt_logged_find(&log, text, &err);
     mt_logged_release(&log);
-    struct mt_rules *rules = NULL;
-    if (mt_rules_new(text, &rules, &err) == MT_OK) {
-        mt_rules_free(rules);
-    }
     return 0;
 }
