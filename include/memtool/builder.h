@@ -83,6 +83,8 @@ uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uin
 
 /* Top-level facts: `present` bits, settings, unknown keys, source. */
 void mt_builder_top(struct mt_builder *b, uint32_t present, uint32_t settings, uint32_t extra);
+/* The value of memtool's own key; its `present` bit comes by mt_builder_top. */
+void mt_builder_own(struct mt_builder *b, uint32_t value);
 /* host_traces was one flat list, not a list of lists. */
 void mt_builder_flat_host_trace(struct mt_builder *b);
 void mt_builder_source(struct mt_builder *b, const struct mt_source *source);

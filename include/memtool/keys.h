@@ -66,7 +66,8 @@
     X(allocator_settings, VALUE, "2.3")                                                            \
     X(external_annotations, ANNOTATIONS, "2.5")                                                    \
     X(host_segments, SEGMENTS, "2.14")                                                             \
-    X(host_traces, TRACES, "2.14")
+    X(host_traces, TRACES, "2.14")                                                                 \
+    X(memtool, VALUE, "memtool")
 
 #define X(name, type, since) MT_EVENT_KEY_##name,
 enum mt_event_key { MT_EVENT_KEYS(X) MT_EVENT_KEY_COUNT };

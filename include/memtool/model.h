@@ -276,6 +276,7 @@ struct mt_snapshot {
     const struct mt_extra *extras;
     size_t n_extras;
     uint32_t settings; /* value index of allocator_settings (a DICT), 0 when absent */
+    uint32_t own;      /* value index of memtool's own key (a DICT), 0 when absent */
     uint32_t extra;    /* unknown keys at the top */
     uint32_t present;  /* bits 1 << enum mt_top_key */
     struct mt_source source;

@@ -67,6 +67,9 @@ struct mt_era mt_era_find(const struct mt_snapshot *s)
     if (s->source.bare_list) {
         return era_of_list(&k);
     }
+    if (s->own) {
+        return (struct mt_era){"2.5", NULL, "memtool's own recorder, which writes that form"};
+    }
     struct mt_era era = {"2.0", NULL, "segments and device_traces in one file"};
     for (size_t i = 0; i < MT_COUNT(LADDER); i++) {
         const struct rung *r = &LADDER[i];

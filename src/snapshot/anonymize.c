@@ -295,6 +295,33 @@ static void mask_settings(const struct masking *m, struct mt_value *values)
     }
 }
 
+enum { OWN_DEPTH_MAX = 5 }; /* memtool's own key is a tree of four levels */
+
+/* What memtool itself wrote down: the keys stay, a library is masked as in the frames. */
+static void mask_own(struct masking *m, struct mt_value *values, uint32_t index, int depth)
+{
+    const struct mt_snapshot *s = &m->view->s;
+    const struct mt_value *old = &s->values[index];
+    bool dict = old->kind == MT_VALUE_DICT;
+    if (depth == OWN_DEPTH_MAX || (!dict && old->kind != MT_VALUE_LIST)) {
+        return;
+    }
+    for (uint32_t i = 0; i < old->n; i++) {
+        uint32_t item = old->u.id + (dict ? 2 * i + 1 : i);
+        if (dict && s->values[item - 1].kind == MT_VALUE_STR) {
+            struct mt_str key = m->strings[s->values[item - 1].u.id];
+            bool text = s->values[item].kind == MT_VALUE_STR;
+            values[item - 1] = s->values[item - 1];
+            if (text && mt_str_equal(key, MT_STR("library"))) {
+                values[item].u.id = masked(m, s->values[item].u.id, ROLE_FILE);
+            } else if (text && mt_str_equal(key, MT_STR("mode"))) {
+                values[item] = s->values[item];
+            }
+        }
+        mask_own(m, values, item, depth + 1);
+    }
+}
+
 static bool mask_values(struct masking *m)
 {
     struct mt_snapshot *s = &m->view->s;
@@ -309,6 +336,9 @@ static bool mask_values(struct masking *m)
         }
     }
     mask_settings(m, values);
+    if (s->own) {
+        mask_own(m, values, s->own, 0);
+    }
     s->values = values;
     return true;
 }

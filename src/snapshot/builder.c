@@ -45,6 +45,7 @@ struct mt_builder {
     MT_VEC(struct mt_extra) extras;
 
     uint32_t settings;
+    uint32_t own;
     uint32_t extra;
     uint32_t present;
     bool host_trace_is_flat;
@@ -362,6 +363,11 @@ void mt_builder_top(struct mt_builder *b, uint32_t present, uint32_t settings, u
     b->extra = extra;
 }
 
+void mt_builder_own(struct mt_builder *b, uint32_t value)
+{
+    b->own = value;
+}
+
 void mt_builder_flat_host_trace(struct mt_builder *b)
 {
     b->host_trace_is_flat = true;
@@ -457,6 +463,7 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
         .extras = b->extras.v,
         .n_extras = b->extras.n,
         .settings = b->settings,
+        .own = b->own,
         .extra = b->extra,
         .present = b->present,
         .source = b->source,

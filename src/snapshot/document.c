@@ -455,6 +455,7 @@ static void put_top_key(struct walk *w, unsigned key)
     case MT_TOP_KEY_segments: put_segments(w, s->segments, s->n_segments); break;
     case MT_TOP_KEY_device_traces: put_traces(w, s->traces, s->n_traces, false); break;
     case MT_TOP_KEY_allocator_settings: put_value(w, s->settings); break;
+    case MT_TOP_KEY_memtool: put_value(w, s->own); break;
     case MT_TOP_KEY_external_annotations: put_annotations(w, 0, s->n_annotations); break;
     case MT_TOP_KEY_host_segments: put_segments(w, s->host_segments, s->n_host_segments); break;
     case MT_TOP_KEY_host_traces:

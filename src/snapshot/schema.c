@@ -740,15 +740,15 @@ static enum mt_status top_traces(struct mt_machine *m, const char *key, mt_word 
 }
 
 struct top {
-    uint32_t present, settings, extra;
+    uint32_t present, settings, own, extra;
 };
 
-static enum mt_status top_settings(struct mt_machine *m, struct top *top, mt_word w)
+static enum mt_status top_value(struct mt_machine *m, mt_word w, uint32_t *out)
 {
     struct mt_value value;
     MT_TRY(mt_machine_value(m, w, &value));
-    top->settings = mt_builder_values(m->builder, &value, 1);
-    return top->settings ? MT_OK : mt_fail_nomem(m->err);
+    *out = mt_builder_values(m->builder, &value, 1);
+    return *out ? MT_OK : mt_fail_nomem(m->err);
 }
 
 static enum mt_status top_key(struct mt_machine *m, struct top *top, int key, mt_word w)
@@ -761,7 +761,8 @@ static enum mt_status top_key(struct mt_machine *m, struct top *top, int key, mt
     case MT_TOP_KEY_host_segments: return top_segments(m, "host_segments", w, true);
     case MT_TOP_KEY_device_traces: return top_traces(m, "device_traces", w, false);
     case MT_TOP_KEY_host_traces: return top_traces(m, "host_traces", w, true);
-    case MT_TOP_KEY_allocator_settings: return top_settings(m, top, w);
+    case MT_TOP_KEY_allocator_settings: return top_value(m, w, &top->settings);
+    case MT_TOP_KEY_memtool: return top_value(m, w, &top->own);
     case MT_TOP_KEY_external_annotations:
         return get_range(m, "external_annotations", w, MT_TAG_ANNOTATION, "a list of annotations",
                          &first, &n);
@@ -783,6 +784,7 @@ enum mt_status mt_schema_top(struct mt_machine *m, const mt_word *pairs, size_t 
                        "not a memory snapshot (a dictionary without 'segments')");
     }
     mt_builder_top(m->builder, top.present, top.settings, top.extra);
+    mt_builder_own(m->builder, top.own);
     return MT_OK;
 }
 

@@ -46,6 +46,25 @@ static uint32_t settings(void)
     return mt_builder_values(b, &dict, 1);
 }
 
+/* memtool's own key, with a library under its path as in the frames. */
+static uint32_t own(void)
+{
+    struct mt_value library[2] = {
+        {.kind = MT_VALUE_STR, .u.id = str("library")},
+        {.kind = MT_VALUE_STR, .u.id = str("/home/mallory/secret_model.py")},
+    };
+    struct mt_value entry = {
+        .kind = MT_VALUE_DICT, .n = 1, .u.id = mt_builder_values(b, library, 2)};
+    struct mt_value pairs[4] = {
+        {.kind = MT_VALUE_STR, .u.id = str("mode")},
+        {.kind = MT_VALUE_STR, .u.id = str("record")},
+        {.kind = MT_VALUE_STR, .u.id = str("libraries")},
+        {.kind = MT_VALUE_LIST, .n = 1, .u.id = mt_builder_values(b, &entry, 1)},
+    };
+    struct mt_value dict = {.kind = MT_VALUE_DICT, .n = 2, .u.id = mt_builder_values(b, pairs, 4)};
+    return mt_builder_values(b, &dict, 1);
+}
+
 static void add_events(uint32_t stack, uint32_t mark)
 {
     uint32_t keys = 1u << MT_EVENT_KEY_action | 1u << MT_EVENT_KEY_user_metadata |
@@ -84,8 +103,9 @@ static void build(void)
     struct mt_annotation a = {str("secret step_12"),       str("START"), 0, 5, 0,
                               ALL(MT_ANNOTATION_KEY_COUNT)};
     ck_assert(mt_builder_annotation(b, &a));
-    mt_builder_top(b, ALL(MT_TOP_KEY_host_segments), settings(),
+    mt_builder_top(b, ALL(MT_TOP_KEY_host_segments) | 1u << MT_TOP_KEY_memtool, settings(),
                    mt_builder_extra(b, 0, str("x_note"), text_value("by mallory")));
+    mt_builder_own(b, own());
     ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
 }
 
@@ -138,7 +158,7 @@ START_TEST(frames_dropped)
     mt_view_init(&v, &s);
     ck_assert_int_eq(mt_view_drop_frames(&v, &err), MT_OK);
     char *text = as_json(&v.s);
-    ck_assert_ptr_null(strstr(text, "secret_model"));
+    ck_assert_ptr_null(strstr(text, "\"filename\":\"/home/mallory/secret_model"));
     ck_assert_ptr_null(strstr(text, "forward_frames"));
     ck_assert_ptr_nonnull(strstr(text,
                                  "{\"frames\":[],\"blocks\":[\n{\"state\":\"active_allocated\","
@@ -196,6 +216,10 @@ START_TEST(structure_stays)
     struct mt_str path = value_behind(text, "\"filename\":\"/");
     ck_assert_uint_eq(path.n, 14 + 1 + 14 + 1 + 14 + strlen(".py"));
     ck_assert_mem_eq(path.p + path.n - 3, ".py", 3);
+    struct mt_str library = value_behind(text, "\"memtool\":{\"mode\":\"record\","
+                                               "\"libraries\":[{\"library\":\"/");
+    ck_assert_uint_eq(library.n, path.n);
+    ck_assert_mem_eq(library.p, path.p, path.n);
     struct mt_str name = value_behind(text, "\"name\":\"<");
     ck_assert_uint_eq(name.n, 14 + 1);
     struct mt_str note = value_behind(text, "\"user_metadata\":\"");
