@@ -19,7 +19,9 @@ export class Chromium {
         this.child = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
             '--disable-background-networking', '--disable-component-update', '--disable-sync', '--hide-scrollbars',
             `--user-data-dir=${this.folder}`, '--remote-debugging-pipe', 'about:blank'],
-        { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+        { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true });
+        this.child.on('exit', () => this.fail(undefined, 'the browser ended'));
+        this.child.stdio[3].on('error', () => {}); // a browser that is gone is told by its exit
         this.next = 1;
         this.waiting = new Map();
         this.pages = new Map();
@@ -47,8 +49,31 @@ export class Chromium {
 
     send(method, params = {}, sessionId = undefined) {
         const id = this.next++;
+        if (this.child.exitCode !== null || this.child.signalCode !== null) {
+            return Promise.reject(new Error('the browser ended'));
+        }
         this.child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-        return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+        return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, sessionId }));
+    }
+
+    // Whoever waits for an answer of this page (or of any) gets an error instead.
+    fail(sessionId, why) {
+        for (const [id, waiting] of this.waiting) {
+            if (!sessionId || waiting.sessionId === sessionId) {
+                this.waiting.delete(id);
+                waiting.reject(new Error(why));
+            }
+        }
+    }
+
+    // Ends the browser with all its processes, however busy its pages are.
+    kill() {
+        try {
+            process.kill(-this.child.pid, 'SIGKILL');
+        } catch {
+            // gone already
+        }
+        rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
 
     async open(path, { width = 1280, height = 800, hash = '' } = {}) {
@@ -56,21 +81,24 @@ export class Chromium {
         const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
         const page = new Page(this, sessionId, targetId);
         this.pages.set(sessionId, page);
-        await Promise.all(['Page', 'Runtime', 'Network', 'Log'].map((domain) => page.send(`${domain}.enable`)));
+        await Promise.all(['Page', 'Runtime', 'Network', 'Log', 'Inspector'].map((domain) => page.send(`${domain}.enable`)));
         await page.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
         page.started = performance.now();
         await page.send('Page.navigate', { url: pathToFileURL(path).href + hash });
         await page.until("document.documentElement?.dataset.ready === 'true' || document.querySelector('main > .none, body > .none')");
         page.openMs = performance.now() - page.started;
+        if (page.errors.length) {
+            throw new Error(`${path}: ${page.errors.join('; ')}`);
+        }
         return page;
     }
 
     async close() {
         const gone = new Promise((resolve) => this.child.once('exit', resolve));
         this.send('Browser.close').catch(() => {});
-        setTimeout(() => this.child.kill('SIGKILL'), 5000).unref();
+        setTimeout(() => this.kill(), 5000).unref();
         await gone;
-        rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+        this.kill();
     }
 }
 
@@ -81,7 +109,12 @@ class Page {
 
     event(method, params) {
         if (method === 'Runtime.exceptionThrown') {
-            this.errors.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
+            this.broken = params.exceptionDetails.exception?.description || params.exceptionDetails.text;
+            this.errors.push(this.broken);
+            this.browser.fail(this.sessionId, `exception in the page: ${this.broken}`);
+        } else if (method === 'Inspector.targetCrashed') {
+            this.broken = 'the page crashed';
+            this.browser.fail(this.sessionId, this.broken);
         } else if (method === 'Runtime.consoleAPICalled' && params.type === 'error') {
             this.errors.push(params.args.map((a) => a.value ?? a.description).join(' '));
         } else if (method === 'Log.entryAdded' && params.entry.level === 'error') {
@@ -91,8 +124,9 @@ class Page {
         }
     }
 
+    // A page that threw fails the test that waits for it at once.
     send(method, params) {
-        return this.browser.send(method, params, this.sessionId);
+        return this.broken ? Promise.reject(new Error(`exception in the page: ${this.broken}`)) : this.browser.send(method, params, this.sessionId);
     }
 
     // The value of an expression in the page.
