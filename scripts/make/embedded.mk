@@ -2,7 +2,7 @@
 # Files that are part of the library: the viewer of the interactive page, Python for capture.
 
 VIEWER := src/plot/viewer
-VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js moment.js colour.js timeline.js \
+VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js timeline.js \
   state.js list.js flame.js panel.js search.js main.js close.js)
 
 $(BUILD)/embed: scripts/embed.c

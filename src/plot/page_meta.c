@@ -11,11 +11,11 @@
 #include <memtool/names.h>
 #include <memtool/replay.h>
 #include <memtool/sink.h>
-#include <memtool/timeline.h>
 #include <memtool/totals.h>
 #include <memtool/version.h>
 
 #include "page_blob.h"
+#include "page_marks.h"
 #include "page_parts.h"
 
 struct meta {
@@ -116,30 +116,25 @@ static void peak_and_ooms(struct meta *m, const struct mt_replay *r)
     text(m, "reserved_peak_text", mt_str_from(mt_size_text(reserved, m->o->size).s));
 }
 
-static bool is_start(const struct mt_snapshot *s, const struct mt_annotation *a)
-{
-    return mt_str_equal(mt_snapshot_str(s, a->stage), MT_STR("START"));
-}
-
 /* [name (string id), event, 1 = begins | 0 = ends]: the viewer pairs them. */
-static void annotations(struct meta *m, const struct mt_replay *r)
+static enum mt_status annotations(struct meta *m, const struct mt_replay *r)
 {
-    size_t n = 0;
+    struct mt_page_marks marks = {0};
+    enum mt_status status = mt_page_marks_find(&marks, r, m->err);
     key(m, "annotations");
     mt_sink_char(m->sink, '[');
-    for (size_t i = 0; i < m->s->n_annotations; i++) {
-        const struct mt_annotation *a = &m->s->annotations[i];
-        if (a->device != r->device || a->time_us == MT_NO_TIME || r->n == 0) {
-            continue;
-        }
-        separate(m, n++);
+    for (size_t i = 0; status == MT_OK && i < marks.v.n; i++) {
+        const struct mt_page_mark *mark = &marks.v.v[i];
+        separate(m, i);
         mt_sink_char(m->sink, '[');
-        mt_sink_u64(m->sink, a->name);
+        mt_sink_u64(m->sink, mark->name);
         mt_sink_char(m->sink, ',');
-        mt_sink_u64(m->sink, mt_timeline_event_at(r, a->time_us));
-        mt_sink_text(m->sink, is_start(m->s, a) ? ",1]" : ",0]");
+        mt_sink_u64(m->sink, mark->event);
+        mt_sink_text(m->sink, mark->begins ? ",1]" : ",0]");
     }
     mt_sink_text(m->sink, "],");
+    mt_vec_release(&marks.v);
+    return status;
 }
 
 static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_totals *t)
@@ -151,7 +146,7 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
         figures(m, t);
     }
     peak_and_ooms(m, &r);
-    annotations(m, &r);
+    enum mt_status status = annotations(m, &r);
     number(m, "events", r.n);
     if (r.n && r.events[0].time_us != MT_NO_TIME) {
         key(m, "base_us");
@@ -162,7 +157,7 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
     mt_sink_i64(m->sink, id);
     mt_sink_char(m->sink, '}');
     mt_replay_release(&r);
-    return MT_OK;
+    return status;
 }
 
 static enum mt_status devices_of(struct meta *m, const struct mt_devices *devices)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The interactive page in a real browser. MEMTOOL and TESTDATA name the binary and the folder of
-// snapshots. Ends with "browser: N passed, M failed".
+// snapshots; ONLY one test; BENCH_FILE, SHOTS and SHOT_FILES as in the README. A test may take
+// LIMIT_S seconds (90), all together TOTAL_LIMIT_S (540): then the browser is killed. Ends with "browser: N passed, M failed".
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
@@ -14,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'memtool-pages-'));
 let browser;
 
 function memtool(...args) {
-    return execFileSync(MEMTOOL, args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+    return execFileSync(MEMTOOL, args, { encoding: 'utf8', maxBuffer: 1 << 28, timeout: 60000 });
 }
 
 function makePage(snapshot, verb = 'trace_plot') {
@@ -123,6 +124,100 @@ async function searching() {
     await clean(page);
 }
 
+// The events inside annotations of a name, as --annotation counts them.
+function eventsInside(snapshot, name) {
+    return JSON.parse(memtool('stats', '--json', '--annotation', name, snapshot)).devices[0].trace.events;
+}
+
+const detailRow = (page, name) => page.value(`[...document.querySelectorAll('#detail tr')].find((r) => r.cells[0].textContent === '${name}')?.cells[1].textContent`);
+
+async function search(page, text) {
+    await page.value(`(() => { const i = document.getElementById('search'); i.value = ${JSON.stringify(text)}; i.dispatchEvent(new Event('input')); })()`);
+    return page.value('memtool.search.matches');
+}
+
+async function annotations() {
+    const file = data('transformer.pickle.gz');
+    const page = await browser.open(makePage(file));
+    const ranges = await page.value('memtool.device.annotations.ranges');
+    equal(ranges.length, 36, 'ranges');
+    for (const name of ['## step 3 ##', '## forward ##', 'Optimizer.step#AdamW.step']) {
+        const inside = ranges.filter((r) => r.name === name).reduce((total, r) => total + r.to - r.from, 0);
+        equal(inside, eventsInside(file, name), `events inside ${name}, as memtool counts them`);
+    }
+    const starts = [...new Set(ranges.map((r) => r.from))];
+    await page.value('memtool.select(0)');
+    for (const wanted of starts.slice(0, 2)) {
+        await page.key('a');
+        equal(await page.value('memtool.place.event'), wanted, 'a goes to the next annotation');
+    }
+    await page.key('A', 8);
+    equal(await page.value('memtool.place.event'), starts[0], 'with shift to the one before');
+    await page.value("document.getElementById('to-annotation').click()");
+    equal(await page.value('memtool.place.event'), starts[1], 'the button goes to the next one too');
+    await page.value('memtool.select(memtool.device.n - 1)');
+    await page.key('a');
+    equal(await page.value('memtool.place.event'), starts[0], 'and after the last to the first');
+    const forward = ranges.filter((r) => r.name === '## forward ##');
+    equal(await search(page, 'forward ##'), forward.map((r) => r.from), 'a search finds where an annotation begins');
+    await page.value(`memtool.select(${forward[2].from + 1})`);
+    equal((await detailRow(page, 'annotations')).split('\n').map((line) => line.split(',')[0]), ['## step 2 ##', '## forward ##'],
+        'the annotations around an event, outermost first');
+    const { x, y } = await page.value(`(() => { const t = memtool.timeline; const r = t.canvas.getBoundingClientRect();
+        return { x: r.x + t.xOf(${forward[4].from} + 9), y: r.y + memtool.device.annotations.stripY(t.box, 1) + 5 }; })()`);
+    await page.hover(x, y);
+    equal(/^## forward ##, events /.test(await page.value("document.getElementById('tip').textContent")), true, 'the strip tells its name');
+    await page.click(x, y);
+    equal(await page.value('memtool.place.event'), forward[4].from, 'a click on the strip goes to its beginning');
+    await clean(page);
+    await without();
+}
+
+async function without() {
+    const page = await browser.open(makePage(data('graphs.pickle')));
+    equal(await page.value("[memtool.device.annotations.strips, document.getElementById('to-annotation').disabled]"), [0, true], 'no annotations, no strips');
+    const before = await page.value('memtool.place.event');
+    await page.key('a');
+    equal(await page.value('memtool.place.event'), before, 'a stays where there are none');
+    await clean(page);
+}
+
+// Eight events, 100 us apart; marks as [stage, name, time].
+function madeSnapshot(name, marks) {
+    const path = join(folder, name);
+    const events = Array.from({ length: 8 }, (_, i) => ({ action: 'alloc', addr: 4096 * (i + 1), size: 512, stream: 0, time_us: 1000000 + 100 * i, frames: [] }));
+    writeFileSync(path, JSON.stringify({ segments: [], device_traces: [events],
+        external_annotations: marks.map(([stage, text, time]) => ({ stage, name: text, device: 0, time_us: 1000000 + time })) }));
+    return path;
+}
+
+async function oddAnnotations() {
+    const evil = '<img src=x onerror="document.title=1"><script>document.title=1</script>\nsecond, events 0 to 1';
+    const page = await browser.open(makePage(madeSnapshot('odd.json', [
+        ['END', 'never begun', 50], ['START', 'before', -90], ['END', 'before', -10],
+        ['START', evil, 100], ['START', 'inner', 150], ['START', 'inner', 350], ['END', 'inner', 400], ['END', 'inner', 500],
+        ['START', 'empty', 510], ['END', 'empty', 520], ['START', 'behind', 900], ['END', 'behind', 950]])));
+    equal(await page.value('memtool.device.annotations.ranges.map((r) => [r.name.slice(0, 6), r.from, r.to, r.closed, r.lane])'),
+        [['<img s', 1, 8, false, 0], ['inner', 2, 6, true, 1], ['inner', 4, 5, true, -1], ['empty', 6, 6, true, 1]], 'ranges');
+    await page.value('memtool.select(4)');
+    equal(await detailRow(page, 'annotations'), `${evil.replace('\n', ' ')}, events 1 to the end\ninner, events 2 to 5\ninner, events 4 to 4`, 'a name stays text, on its line');
+    equal(await page.value("document.querySelectorAll('img, script:not([type])').length"), 1, 'nothing of it became markup');
+    equal(await search(page, 'ONERROR'), [1], 'it is found as text');
+    equal(await search(page, 'empty'), [6], 'an empty one too, at the event behind it');
+    equal(await search(page, 'never begun'), [], 'an END alone is none');
+    await page.value('memtool.select(6)');
+    equal((await detailRow(page, 'annotations')).split('\n')[1], 'empty, no event inside', 'and it says so');
+    await clean(page);
+    const many = Array.from({ length: 100000 }, (_, i) => ['START', `n${i % 7}`, i % 700]);
+    const full = await browser.open(makePage(madeSnapshot('many.json', many)));
+    equal(await full.value('memtool.device.annotations.ranges.length'), many.length, 'as many as there are');
+    await full.value('memtool.select(7)');
+    equal((await detailRow(full, 'annotations')).split('\n').pop(), 'and 99,988 more', 'the panel shows a few');
+    const ms = await full.value('(() => { const s = performance.now(); memtool.timeline.draw(); return performance.now() - s; })()');
+    equal(ms < 500, true, `the chart is drawn in time (${ms} ms)`);
+    await clean(full);
+}
+
 async function zooming() {
     const page = await browser.open(makePage(data('transformer.pickle.gz')));
     const width = () => page.value('memtool.place.to - memtool.place.from');
@@ -216,7 +311,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();
@@ -226,19 +321,49 @@ if (!program) {
     process.exit(1);
 }
 browser = new Chromium(program);
+process.on('exit', () => { browser.kill(); rmSync(folder, { recursive: true, force: true }); });
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => process.exit(1));
+}
+
+let passed = 0;
 let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
-    if (process.env.ONLY && process.env.ONLY !== name) {
-        continue;
-    }
+let running = '';
+
+function total() {
+    console.log(`browser: ${passed} passed, ${failed} failed`);
+}
+
+// A page may be busy for ever, and with it all others of the browser: nothing goes on after that.
+function giveUp(seconds, whose) {
+    return setTimeout(() => {
+        console.log(`--- ${running}: not done after ${seconds} s (the limit of ${whose}); the browser is killed`);
+        failed++;
+        total();
+        process.exit(1);
+    }, 1000 * seconds);
+}
+
+const wanted = Object.keys(tests).filter((name) => !process.env.ONLY || process.env.ONLY === name);
+if (wanted.length === 0) {
+    console.log(`no test is called ${process.env.ONLY}: ${Object.keys(tests).join(' ')}`);
+    failed++;
+}
+const overall = giveUp(Number(process.env.TOTAL_LIMIT_S || 540), 'all tests together');
+for (const name of wanted) {
+    const limit = giveUp(Number(process.env.LIMIT_S || 90), 'one test');
+    running = name;
     try {
-        await test();
+        await tests[name]();
+        passed++;
     } catch (error) {
         failed++;
         console.log(`--- ${name}: ${error.stack}`);
     }
+    clearTimeout(limit);
 }
+running = 'closing the browser';
 await browser.close();
-rmSync(folder, { recursive: true, force: true });
-console.log(`browser: ${Object.keys(tests).length - failed} passed, ${failed} failed`);
+clearTimeout(overall);
+total();
 process.exit(failed ? 1 : 0);

@@ -70,6 +70,7 @@ class List {
             const cell = document.createElement('span');
             cell.className = name;
             cell.textContent = text;
+            cell.title = name === 'label' ? text : '';
             row.append(cell);
         }
         return row;

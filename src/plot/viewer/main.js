@@ -51,6 +51,7 @@ class App {
         this.place.to = Math.max(1, device.n);
         document.getElementById('to-oom').disabled = device.about.ooms.length === 0;
         document.getElementById('to-peak').disabled = device.n === 0;
+        document.getElementById('to-annotation').disabled = device.annotations.starts.length === 0;
         showFigures(this);
         showLegend(this);
         showSettings(this);
@@ -158,6 +159,13 @@ class App {
         }
     }
 
+    nextAnnotation(by) {
+        const event = this.device.annotations.nextStart(this.place.event, by);
+        if (event !== undefined) {
+            this.select(event);
+        }
+    }
+
     key(e) {
         if (e.target.closest('input, select, dialog') || e.ctrlKey || e.metaKey || e.altKey) {
             return;
@@ -168,6 +176,7 @@ class App {
         const keys = {
             ArrowLeft: () => this.select(event - step), ArrowRight: () => this.select(event + step),
             p: () => this.select(this.device.peak), o: () => this.nextOom(),
+            a: () => this.nextAnnotation(e.shiftKey ? -1 : 1), A: () => this.nextAnnotation(e.shiftKey ? -1 : 1),
             '+': () => this.timeline.zoom(0.6, middle), '=': () => this.timeline.zoom(0.6, middle),
             '-': () => this.timeline.zoom(1 / 0.6, middle), 0: () => this.show(0, this.device.n),
             '/': () => this.search.input.focus(), '?': () => document.getElementById('help').showModal(),
@@ -193,6 +202,7 @@ class App {
         });
         document.getElementById('to-peak').addEventListener('click', () => this.select(this.device.peak));
         document.getElementById('to-oom').addEventListener('click', () => this.nextOom());
+        document.getElementById('to-annotation').addEventListener('click', (e) => this.nextAnnotation(e.shiftKey ? -1 : 1));
         document.getElementById('help-open').addEventListener('click', () => document.getElementById('help').showModal());
         document.getElementById('theme').addEventListener('click', () => {
             document.documentElement.classList.toggle('dark');

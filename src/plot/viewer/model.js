@@ -30,6 +30,7 @@ class Device {
         device.chooseBands();
         device.sumBands();
         device.readPieces();
+        device.annotations = new Annotations(device.about.annotations, meta.strings, device.n);
         return device;
     }
 

@@ -83,10 +83,10 @@ function frameList(app, stack) {
 function lifetime(app, which) {
     const device = app.device;
     const a = device.alloc;
-    const from = a.start[which] < 0 ? 'before the trace' : `event ${countText(a.start[which])}`;
-    const to = a.end[which] === NEVER ? 'alive at the end' : `event ${countText(a.end[which])}`;
+    const from = a.start[which] < 0 ? 'since before the trace' : `since event ${countText(a.start[which])}`;
+    const to = a.end[which] === NEVER ? ', still at the end' : ` until event ${countText(a.end[which])}`;
     const timed = device.about.base_us && a.start[which] >= 0 && a.end[which] !== NEVER;
-    return `${from} to ${to}${timed ? `, ${durationText(device.when[a.end[which]] - device.when[a.start[which]])}` : ''}`;
+    return `${from}${to}${timed ? `, ${durationText(device.when[a.end[which]] - device.when[a.start[which]])}` : ''}`;
 }
 
 function showDetail(app) {
@@ -104,6 +104,7 @@ function showDetail(app) {
     if (!ofBlock && device.about.base_us) {
         rows.push(['time', `${durationText(device.when[event])} after the first, ${new Date((device.about.base_us + device.when[event]) / 1000).toISOString()}`]);
     }
+    const around = ofBlock ? [] : device.annotations.at(event);
     if (which !== NEVER) {
         rows.push(['address', device.addressText(device.alloc.addr[which])], ['requested', exactSize(device.sizes[device.alloc.size[which]])],
             ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]]);
@@ -111,6 +112,9 @@ function showDetail(app) {
         rows.push(['asked for', exactSize(device.sizes[device.size[event]])], ['free on the device', exactSize(Number(device.addrs[device.addr[event]]))]);
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
+    }
+    if (around.length) {
+        rows.push(['annotations', device.annotations.lines(around)]);
     }
     panel.replaceChildren(element('h2', '', ofBlock ? 'Block' : 'Event'), table(rows), app.stacks.framesOf(stack).length ? frameList(app, stack)
         : element('p', 'none', 'No stack was recorded for this.'));

@@ -1,4 +1,4 @@
-// ---- search: an address, a size, or a part of a frame ----
+// ---- search: an address, a size, a part of a frame or of an annotation's name ----
 
 class Search {
     constructor(app) {
@@ -30,12 +30,13 @@ class Search {
             return (i) => hits[device.size[i]];
         }
         const wanted = text.toLowerCase();
+        const begins = device.annotations.startsNamed((name) => name.toLowerCase().includes(wanted));
         const hits = new Uint8Array(this.app.stacks.count);
         for (let stack = 1; stack < hits.length; stack++) {
             hits[stack] = this.app.stacks.framesOf(stack)
                 .some((f) => `${f.file}:${f.line} ${f.name}`.toLowerCase().includes(wanted));
         }
-        return (i) => hits[device.stack[i]] || device.meta.actions[device.action[i]] === wanted;
+        return (i) => hits[device.stack[i]] || begins.has(i) || device.meta.actions[device.action[i]] === wanted;
     }
 
     run() {

@@ -1,6 +1,6 @@
 // ---- memory over time ----
 
-const MARGIN = { left: 74, right: 10, top: 36, bottom: 22 };
+const MARGIN = { left: 74, right: 10, top: 36, bottom: 22 }; // strips of annotations come on top
 const LABEL_ROW = 15;
 
 class Timeline {
@@ -89,9 +89,11 @@ class Timeline {
     draw() {
         const rect = this.canvas.getBoundingClientRect();
         const context = prepareCanvas(this.canvas, rect.width, rect.height);
+        const annotations = this.app.device.annotations;
+        const top = MARGIN.top + annotations.strips * STRIP;
         const box = this.box = {
-            x: MARGIN.left, y: MARGIN.top, w: Math.max(1, Math.floor(rect.width - MARGIN.left - MARGIN.right)),
-            h: Math.max(1, rect.height - MARGIN.top - MARGIN.bottom) };
+            x: MARGIN.left, y: top, w: Math.max(1, Math.floor(rect.width - MARGIN.left - MARGIN.right)),
+            h: Math.max(1, rect.height - top - MARGIN.bottom) };
         const { from, to } = this.app.place;
         const columns = this.drawn = this.columns(from, to, box.w);
         this.scaleTop = this.top(columns);
@@ -101,7 +103,9 @@ class Timeline {
         this.drawAxes(context, box);
         this.drawReserved(context, columns, box);
         this.drawCapacity(context, box);
+        annotations.draw(context, box, (event) => this.xOf(event));
         this.drawMarks(context, box);
+        this.drawReservedText(context, columns, box);
         this.drawMinimap();
     }
 
@@ -151,11 +155,23 @@ class Timeline {
         context.strokeStyle = cssColour('--ink');
         context.lineWidth = 1.5;
         context.stroke();
-        const last = device.reservedAt(columns.target[box.w - 1] ?? -1);
+    }
+
+    // What is reserved at the end of what is shown, above the line wherever that goes under the text.
+    drawReservedText(context, columns, box) {
+        const device = this.app.device;
+        const text = `reserved ${sizeText(device.reservedAt(Math.min(device.n, Math.ceil(this.app.place.to)) - 1))}`;
+        const under = Math.max(0, box.w - Math.ceil(context.measureText(text).width) - 8);
+        const most = columns.target.subarray(under).reduce((top, event) => Math.max(top, device.reservedAt(event)), 0);
         context.fillStyle = cssColour('--ink');
         context.textAlign = 'right';
         context.textBaseline = 'bottom';
-        context.fillText(`reserved ${sizeText(last)}`, box.x + box.w - 4, box.y + box.h * (1 - last / this.scaleTop) - 3);
+        const y = box.y + box.h * (1 - most / this.scaleTop) - 3;
+        context.strokeStyle = cssColour('--panel'); // no line goes through the text
+        context.lineWidth = 4;
+        context.lineJoin = 'round';
+        context.strokeText(text, box.x + box.w - 4, y);
+        context.fillText(text, box.x + box.w - 4, y);
     }
 
     drawCapacity(context, box) {
@@ -186,7 +202,8 @@ class Timeline {
         context.lineWidth = 1;
         context.setLineDash(dash);
         context.beginPath();
-        context.moveTo(x, box.y);
+        const top = box.y - this.app.device.annotations.strips * STRIP;
+        context.moveTo(x, top);
         context.lineTo(x, box.y + box.h);
         context.stroke();
         context.setLineDash([]);
@@ -197,7 +214,7 @@ class Timeline {
             this.labels.push({ row, left, width });
             context.textAlign = 'left';
             context.textBaseline = 'bottom';
-            context.fillText(text, left + 4, box.y - 3 - row * LABEL_ROW);
+            context.fillText(text, left + 4, top - 3 - row * LABEL_ROW);
         }
     }
 
@@ -274,9 +291,20 @@ class Timeline {
         return -1;
     }
 
+    // The annotation whose strip is under a point.
+    annotationAt(x, y) {
+        const { from, to } = this.app.place;
+        const event = Math.floor(from + (to - from) * (x - this.box.x) / this.box.w);
+        return x < this.box.x || x >= this.box.x + this.box.w ? undefined : this.app.device.annotations.under(this.box, y, event);
+    }
+
     hover(x, y) {
         const device = this.app.device;
         const event = this.eventAt(x);
+        const annotation = this.annotationAt(x, y);
+        if (annotation) {
+            return device.annotations.text(annotation);
+        }
         if (device.n === 0 || y < this.box.y || y > this.box.y + this.box.h || x < this.box.x) {
             return '';
         }
@@ -318,7 +346,7 @@ class Timeline {
             }
         }, { passive: false });
         dragging(canvas, (e, start) => { this.pan(e.offsetX - start.x); start.x = e.offsetX; }, (e) => {
-            this.app.select(this.eventAt(e.offsetX));
+            this.app.select(this.annotationAt(e.offsetX, e.offsetY)?.from ?? this.eventAt(e.offsetX));
         });
         canvas.addEventListener('dblclick', () => this.app.show(0, this.app.device.n));
         canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));
