@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one place that knows what the keys of a snapshot mean. Both readers hand it dictionaries as
- * key/value words; it says which record that is and puts it into the builder.
+ * What the keys of a snapshot mean. Both readers hand over dictionaries as key/value words; the
+ * schema says which record that is and has it put into the builder.
  */
 #ifndef MEMTOOL_SNAPSHOT_SCHEMA_H
 #define MEMTOOL_SNAPSHOT_SCHEMA_H
@@ -54,6 +54,18 @@ struct mt_schema {
         bool negative, valid;
     } last_stream;
 };
+
+/* The meaning of a key in a record: its enum value, or -1 for what goes to the extras. */
+static inline int mt_schema_key(const struct mt_schema *s, enum mt_record record, mt_word key,
+                                mt_word value)
+{
+    uint64_t id = mt_word_payload(key);
+    if (mt_word_tag(key) != MT_TAG_STR || id >= s->n_known ||
+        value == mt_word_make(MT_TAG_CONST, MT_CONST_NONE)) {
+        return -1;
+    }
+    return s->known[id].key[record];
+}
 
 enum mt_status mt_schema_init(struct mt_schema *s, struct mt_builder *b, struct mt_error *err)
     MT_NODISCARD;

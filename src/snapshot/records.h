@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dictionaries that were told apart, as records in the builder: n pairs (key, value, key, value
+ * ...) in, the record's word out. Errors: MT_FORMAT (a value of the wrong type or out of range),
+ * MT_LIMIT, MT_NOMEM.
+ */
+#ifndef MEMTOOL_SNAPSHOT_RECORDS_H
+#define MEMTOOL_SNAPSHOT_RECORDS_H
+
+#include "machine.h"
+
+typedef enum mt_status mt_record_make(struct mt_machine *m, const mt_word *pairs, size_t n,
+                                      mt_word *out);
+
+/* Of a trace: event_record.c. */
+mt_record_make mt_record_event;
+
+/* Of the allocator's state, and what both refer to: records.c. A segment stays in the schema until
+ * the top level tells device from host. */
+mt_record_make mt_record_segment, mt_record_block, mt_record_history;
+mt_record_make mt_record_frame, mt_record_annotation;
+
+#endif
