@@ -12,23 +12,7 @@
 
 #include <memtool/bytes.h>
 
-/* The opcodes in question (pickle_ops.def has them all). */
-enum {
-    EMPTY_DICT = 0x7d,
-    EMPTY_LIST = 0x5d,
-    MARK = 0x28,
-    MEMOIZE = 0x94,
-    BINGET = 0x68,
-    LONG_BINGET = 0x6a,
-    BININT = 0x4a,
-    BININT1 = 0x4b,
-    BININT2 = 0x4d,
-    LONG1 = 0x8a,
-    SHORT_BINUNICODE = 0x8c,
-    APPEND = 0x61,
-    APPENDS = 0x65,
-    SETITEMS = 0x75
-};
+#include "pickle_ops.h"
 
 enum { MAX_MEMOS = 6, MAX_FRAME_BYTES = 5, MAX_TEXTS = 2 };
 
@@ -48,8 +32,10 @@ struct fast_event {
 /* Integers: bytes before the number, its bytes (0: the next byte says), whether it has a sign. */
 static const struct int_op {
     uint8_t head, n, is_signed;
-} INT_OPS[256] = {
-    [BININT] = {1, 4, 1}, [BININT1] = {1, 1, 0}, [BININT2] = {1, 2, 0}, [LONG1] = {2, 0, 1}};
+} INT_OPS[256] = {[MT_OP_BININT] = {1, 4, 1},
+                  [MT_OP_BININT1] = {1, 1, 0},
+                  [MT_OP_BININT2] = {1, 2, 0},
+                  [MT_OP_LONG1] = {2, 0, 1}};
 
 static inline bool get_int(struct fast_event *f, int64_t *v)
 {
@@ -79,12 +65,12 @@ static inline bool get_size(struct fast_event *f, uint64_t *v)
 static inline bool get_ref(struct fast_event *f, mt_word *w)
 {
     const uint8_t *p = f->p;
-    if (p[0] == BINGET) {
+    if (p[0] == MT_OP_BINGET) {
         f->p = p + 2;
         return mt_memo_get(&f->m->memo, p[1], w);
     }
     f->p = p + 5;
-    return p[0] == LONG_BINGET && mt_memo_get(&f->m->memo, mt_load32(p + 1), w);
+    return p[0] == MT_OP_LONG_BINGET && mt_memo_get(&f->m->memo, mt_load32(p + 1), w);
 }
 
 /* The key is fetched from the memo, by an opcode not met before: is it `key`? Then that is learned.
@@ -119,7 +105,7 @@ static inline bool take_key(struct fast_event *f, enum mt_event_key key)
 
 static inline void note_memo(struct fast_event *f, mt_word w)
 {
-    if (f->p[0] == MEMOIZE) {
+    if (f->p[0] == MT_OP_MEMOIZE) {
         f->memos[f->n_memos++] = w;
         f->p++;
     }
@@ -128,7 +114,7 @@ static inline void note_memo(struct fast_event *f, mt_word w)
 static bool get_text(struct fast_event *f, uint32_t *id)
 {
     mt_word w = 0;
-    if (f->p[0] == SHORT_BINUNICODE) {
+    if (f->p[0] == MT_OP_SHORT_BINUNICODE) {
         unsigned n = f->p[1];
         struct mt_key_ref *last = &f->m->last_text;
         if (n <= 6 && (mt_load64(f->p) & last->mask) == last->bytes && last->n) {
@@ -182,19 +168,19 @@ static bool get_stream(struct fast_event *f)
 static bool get_new_list(struct fast_event *f)
 {
     f->p++;
-    if (f->p[0] == MEMOIZE) {
+    if (f->p[0] == MT_OP_MEMOIZE) {
         f->list_memo = ++f->n_memos;
         f->p++;
     }
-    if (f->p[0] == SETITEMS) {
+    if (f->p[0] == MT_OP_SETITEMS) {
         f->event.stack = f->m->schema.empty_stack;
         return true;
     }
-    bool many = f->p[0] == MARK;
+    bool many = f->p[0] == MT_OP_MARK;
     f->p += many;
     struct mt_machine *m = f->m;
     m->frame_ids.n = 0;
-    while (f->p[0] != APPENDS && f->p[0] != APPEND) {
+    while (f->p[0] != MT_OP_APPENDS && f->p[0] != MT_OP_APPEND) {
         mt_word w = 0;
         if (f->end - f->p < MT_EVENT_MIN_BYTES / 4 || !get_ref(f, &w) ||
             mt_word_tag(w) != MT_TAG_FRAME ||
@@ -203,15 +189,15 @@ static bool get_new_list(struct fast_event *f)
         }
     }
     f->new_list = true;
-    bool ends_well =
-        f->p[0] == (many ? APPENDS : APPEND) && m->frame_ids.n > 0 && (many || m->frame_ids.n == 1);
+    bool ends_well = f->p[0] == (many ? MT_OP_APPENDS : MT_OP_APPEND) && m->frame_ids.n > 0 &&
+                     (many || m->frame_ids.n == 1);
     f->p++;
     return ends_well;
 }
 
 static bool get_frames(struct fast_event *f)
 {
-    if (f->p[0] == EMPTY_LIST) {
+    if (f->p[0] == MT_OP_EMPTY_LIST) {
         return get_new_list(f);
     }
     mt_word w = 0;
@@ -247,7 +233,7 @@ static bool get_keys(struct fast_event *f)
     if (take_key(f, MT_EVENT_KEY_frames) && !get_frames(f)) {
         return false;
     }
-    return *f->p++ == SETITEMS;
+    return *f->p++ == MT_OP_SETITEMS;
 }
 
 /* ---- putting it in place ---- */
@@ -318,7 +304,7 @@ const uint8_t *mt_pickle_event(struct mt_machine *m, const uint8_t *p, const uin
     f.new_list = false;
     f.list_memo = 0;
     note_memo(&f, 0);
-    if (*f.p++ != MARK || !get_keys(&f) || !commit(&f, word)) {
+    if (*f.p++ != MT_OP_MARK || !get_keys(&f) || !commit(&f, word)) {
         return NULL;
     }
     return f.p;

@@ -16,6 +16,7 @@
 #include <memtool/vec.h>
 
 #include "document.h"
+#include "pickle_ops.h"
 #include "writers.h"
 
 #define BATCH 1000
@@ -24,41 +25,6 @@
 #define FRAME_MIN 4
 /* More decimal digits than this are refused: the conversion takes time with their square. */
 #define BIG_DIGITS_MAX 100000
-
-enum {
-    OP_PROTO = 0x80,
-    OP_FRAME = 0x95,
-    OP_STOP = '.',
-    OP_MARK = '(',
-    OP_NONE = 'N',
-    OP_TRUE = 0x88,
-    OP_FALSE = 0x89,
-    OP_BININT = 'J',
-    OP_BININT1 = 'K',
-    OP_BININT2 = 'M',
-    OP_LONG1 = 0x8a,
-    OP_LONG4 = 0x8b,
-    OP_BINFLOAT = 'G',
-    OP_BINUNICODE = 'X',
-    OP_SHORT_BINUNICODE = 0x8c,
-    OP_BINUNICODE8 = 0x8d,
-    OP_BINBYTES = 'B',
-    OP_SHORT_BINBYTES = 'C',
-    OP_EMPTY_LIST = ']',
-    OP_EMPTY_DICT = '}',
-    OP_EMPTY_TUPLE = ')',
-    OP_APPEND = 'a',
-    OP_APPENDS = 'e',
-    OP_SETITEM = 's',
-    OP_SETITEMS = 'u',
-    OP_TUPLE = 't',
-    OP_TUPLE1 = 0x85,
-    OP_BINGET = 'h',
-    OP_LONG_BINGET = 'j',
-    OP_BINPUT = 'q',
-    OP_LONG_BINPUT = 'r',
-    OP_MEMOIZE = 0x94
-};
 
 /* A container that is being written. */
 struct level {
@@ -86,7 +52,7 @@ static void flush_frame(struct pickle *p)
         mt_sink_fail(p->sink, MT_NOMEM, "out of memory");
     }
     if (p->frame.n >= FRAME_MIN) {
-        unsigned char head[9] = {OP_FRAME};
+        unsigned char head[9] = {MT_OP_FRAME};
         for (size_t i = 0; i < 8; i++) {
             head[1 + i] = (unsigned char)((uint64_t)p->frame.n >> 8 * i);
         }
@@ -152,10 +118,10 @@ static void before_value(struct pickle *p)
     size_t single = l->kind == MT_DOCUMENT_DICT ? 2 : 1;
     if (l->kind == MT_DOCUMENT_TUPLE) {
         if (l->i == 0 && l->n > 3) {
-            put_op(p, OP_MARK, 0, 0);
+            put_op(p, MT_OP_MARK, 0, 0);
         }
     } else if (l->i % batch_length(l) == 0 && l->n - l->i > single) {
-        put_op(p, OP_MARK, 0, 0);
+        put_op(p, MT_OP_MARK, 0, 0);
     }
 }
 
@@ -172,9 +138,9 @@ static void after_value(struct pickle *p)
     bool dict = l->kind == MT_DOCUMENT_DICT;
     bool alone = (l->i - 1) % batch_length(l) == (dict ? 1 : 0) && l->i == l->n;
     if (dict) {
-        put_op(p, alone ? OP_SETITEM : OP_SETITEMS, 0, 0);
+        put_op(p, alone ? MT_OP_SETITEM : MT_OP_SETITEMS, 0, 0);
     } else {
-        put_op(p, alone ? OP_APPEND : OP_APPENDS, 0, 0);
+        put_op(p, alone ? MT_OP_APPEND : MT_OP_APPENDS, 0, 0);
     }
 }
 
@@ -185,11 +151,11 @@ static void memoize(struct pickle *p, uint32_t *slot)
     *slot = ++p->memo_n;
     uint32_t index = p->memo_n - 1;
     if (p->protocol >= 4) {
-        put_op(p, OP_MEMOIZE, 0, 0);
+        put_op(p, MT_OP_MEMOIZE, 0, 0);
     } else if (index < 256) {
-        put_op(p, OP_BINPUT, index, 1);
+        put_op(p, MT_OP_BINPUT, index, 1);
     } else {
-        put_op(p, OP_LONG_BINPUT, index, 4);
+        put_op(p, MT_OP_LONG_BINPUT, index, 4);
     }
 }
 
@@ -200,9 +166,9 @@ static bool refer_to(struct pickle *p, uint32_t slot)
     }
     before_value(p);
     if (slot - 1 < 256) {
-        put_op(p, OP_BINGET, slot - 1, 1);
+        put_op(p, MT_OP_BINGET, slot - 1, 1);
     } else {
-        put_op(p, OP_LONG_BINGET, slot - 1, 4);
+        put_op(p, MT_OP_LONG_BINGET, slot - 1, 4);
     }
     after_value(p);
     return true;
@@ -231,12 +197,12 @@ static void put_simple(struct pickle *p, int op, uint64_t operand, size_t n)
 
 static void pickle_none(void *writer)
 {
-    put_simple(writer, OP_NONE, 0, 0);
+    put_simple(writer, MT_OP_NONE, 0, 0);
 }
 
 static void pickle_boolean(void *writer, bool b)
 {
-    put_simple(writer, b ? OP_TRUE : OP_FALSE, 0, 0);
+    put_simple(writer, b ? MT_OP_NEWTRUE : MT_OP_NEWFALSE, 0, 0);
 }
 
 /* Two's complement, little-endian, as few bytes as hold the sign too. */
@@ -247,7 +213,7 @@ static void put_long(struct pickle *p, const unsigned char *bytes, size_t n)
         n--;
     }
     before_value(p);
-    put_counted(p, n < 256 ? OP_LONG1 : OP_LONG4, n < 256 ? 1 : 4,
+    put_counted(p, n < 256 ? MT_OP_LONG1 : MT_OP_LONG4, n < 256 ? 1 : 4,
                 (struct mt_str){(const char *)bytes, n});
     after_value(p);
 }
@@ -256,11 +222,11 @@ static void pickle_integer(void *writer, uint64_t magnitude, bool negative)
 {
     struct pickle *p = writer;
     if (magnitude < 256 && !negative) {
-        put_simple(p, OP_BININT1, magnitude, 1);
+        put_simple(p, MT_OP_BININT1, magnitude, 1);
     } else if (magnitude < 65536 && !negative) {
-        put_simple(p, OP_BININT2, magnitude, 2);
+        put_simple(p, MT_OP_BININT2, magnitude, 2);
     } else if (magnitude <= (negative ? 0x80000000u : 0x7fffffffu)) {
-        put_simple(p, OP_BININT, negative ? 0 - magnitude : magnitude, 4);
+        put_simple(p, MT_OP_BININT, negative ? 0 - magnitude : magnitude, 4);
     } else {
         uint64_t bits = negative ? 0 - magnitude : magnitude;
         unsigned char bytes[9];
@@ -339,7 +305,7 @@ static void pickle_real(void *writer, double x)
     for (size_t i = 0; i < 8; i++) {
         operand |= (bits >> 8 * i & 0xff) << (56 - 8 * i); /* BINFLOAT is big-endian */
     }
-    put_simple(writer, OP_BINFLOAT, operand, 8);
+    put_simple(writer, MT_OP_BINFLOAT, operand, 8);
 }
 
 static void put_text(struct pickle *p, struct mt_str text, uint32_t *slot)
@@ -349,11 +315,11 @@ static void put_text(struct pickle *p, struct mt_str text, uint32_t *slot)
     }
     before_value(p);
     if (p->protocol >= 4 && text.n < 256) {
-        put_counted(p, OP_SHORT_BINUNICODE, 1, text);
+        put_counted(p, MT_OP_SHORT_BINUNICODE, 1, text);
     } else if (text.n <= UINT32_MAX) {
-        put_counted(p, OP_BINUNICODE, 4, text);
+        put_counted(p, MT_OP_BINUNICODE, 4, text);
     } else if (p->protocol >= 4) {
-        put_counted(p, OP_BINUNICODE8, 8, text);
+        put_counted(p, MT_OP_BINUNICODE8, 8, text);
     } else {
         mt_sink_fail(p->sink, MT_UNSUPPORTED, "a text beyond 4 GiB needs pickle protocol 4");
     }
@@ -383,7 +349,7 @@ static void pickle_bytes(void *writer, uint32_t id)
         return;
     }
     before_value(p);
-    put_counted(p, content.n < 256 ? OP_SHORT_BINBYTES : OP_BINBYTES, content.n < 256 ? 1 : 4,
+    put_counted(p, content.n < 256 ? MT_OP_SHORT_BINBYTES : MT_OP_BINBYTES, content.n < 256 ? 1 : 4,
                 content);
     after_value(p);
 }
@@ -396,7 +362,7 @@ static void pickle_begin(void *writer, enum mt_document_kind c, size_t n, bool r
     (void)rows;
     before_value(p);
     if (c != MT_DOCUMENT_TUPLE) {
-        put_op(p, c == MT_DOCUMENT_LIST ? OP_EMPTY_LIST : OP_EMPTY_DICT, 0, 0);
+        put_op(p, c == MT_DOCUMENT_LIST ? MT_OP_EMPTY_LIST : MT_OP_EMPTY_DICT, 0, 0);
         if (p->remember) {
             memoize(p, p->remember);
         }
@@ -416,7 +382,9 @@ static void pickle_end(void *writer)
     }
     struct level l = p->levels.v[--p->levels.n];
     if (l.kind == MT_DOCUMENT_TUPLE) {
-        int op = l.n == 0 ? OP_EMPTY_TUPLE : l.n <= 3 ? OP_TUPLE1 + (int)l.n - 1 : OP_TUPLE;
+        int op = l.n == 0   ? MT_OP_EMPTY_TUPLE
+                 : l.n <= 3 ? MT_OP_TUPLE1 + (int)l.n - 1
+                            : MT_OP_TUPLE;
         put_op(p, op, 0, 0);
     }
     after_value(p);
@@ -440,10 +408,10 @@ void mt_pickle_write(const struct mt_snapshot *s, int protocol, struct mt_sink *
 {
     struct pickle p = {.s = s, .sink = sink, .protocol = protocol};
     if (make_memo(&p)) {
-        const unsigned char head[2] = {OP_PROTO, (unsigned char)protocol};
+        const unsigned char head[2] = {MT_OP_PROTO, (unsigned char)protocol};
         mt_sink_write(sink, head, sizeof head);
         mt_document_walk(s, &pickle_ops, &p, sink);
-        put_op(&p, OP_STOP, 0, 0);
+        put_op(&p, MT_OP_STOP, 0, 0);
         flush_frame(&p);
     } else {
         mt_sink_fail(sink, MT_NOMEM, "out of memory");
