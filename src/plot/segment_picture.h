@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The picture of one state while it is drawn, for the files that draw its parts. Lengths are px of
+ * the scene; everything goes to its marks, and memory that runs out to scene->failed.
+ */
+#ifndef MEMTOOL_PLOT_SEGMENT_PICTURE_H
+#define MEMTOOL_PLOT_SEGMENT_PICTURE_H
+
+#include <memtool/plot.h>
+
+#include "chart.h"
+#include "holders.h"
+#include "rows.h"
+
+#define MT_SEGMENT_MARGIN 24.0
+#define MT_SEGMENT_LABEL_W 196.0    /* left of the lines */
+#define MT_SEGMENT_GROUP_SPACE 16.0 /* below a group */
+
+struct mt_segment_picture {
+    struct mt_scene *scene;
+    const struct mt_segment_panel *panel;
+    struct mt_rows rows;
+    struct mt_state_sum sum;
+    uint64_t gaps;     /* bytes not mapped, of those drawn */
+    double x, y, w;    /* of the lines; y moves down */
+    double bar, pitch; /* height of a segment, distance of lines */
+    double least_px;   /* narrower blocks are bundled */
+    size_t tip_frames; /* frames in the tip of a block */
+    bool hole_named;   /* the largest one */
+    struct mt_holders holders;
+};
+
+/* A part of a segment on its line, with its blocks and the gap before it: segment_pieces.c. */
+void mt_segment_draw_piece(struct mt_segment_picture *p, const struct mt_row_piece *piece);
+
+/* Who holds the memory, and what the patterns mean; returns where it ends: segment_legend.c. */
+double mt_segment_draw_legend(struct mt_segment_picture *p, struct mt_box box);
+
+/* ---- a state at which a request was refused: segment_request.c ---- */
+
+/* The out-of-memory event that the state is shown at, or NULL. */
+const struct mt_event *mt_segment_oom(const struct mt_segment_panel *panel);
+
+/* Why it was refused, in lines at most `room` wide below y; returns where that ends. */
+double mt_segment_say_refusal(struct mt_segment_picture *p, const struct mt_event *oom, double y,
+                              double room);
+
+/* What was asked for, on the scale of the segments: it fits into none of the holes below. */
+void mt_segment_draw_request(struct mt_segment_picture *p, const struct mt_event *oom);
+
+#endif

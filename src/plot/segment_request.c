@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The request that was refused at the moment of the picture: why, in words, and its size to scale.
+ */
+#include "segment_picture.h"
+
+#include "trace_words.h"
+
+const struct mt_event *mt_segment_oom(const struct mt_segment_panel *panel)
+{
+    size_t done = panel->state->events_done;
+    if (!panel->replay || done == 0 || done > panel->replay->n) {
+        return NULL;
+    }
+    const struct mt_event *e = &panel->replay->events[done - 1];
+    return e->action == MT_ACTION_OOM ? e : NULL;
+}
+
+double mt_segment_say_refusal(struct mt_segment_picture *p, const struct mt_event *oom, double y,
+                              double room)
+{
+    struct mt_size_format f = p->scene->style.size;
+    struct mt_buf b = {0};
+    mt_buf_printf(
+        &b, "%s was asked for%s \xc2\xb7 ", mt_size_text(oom->size, f).s,
+        mt_oom_hole(p->panel->state, oom) < oom->size ? ", more than any hole it could use" : "");
+    mt_oom_say_refusal(&b, oom, f);
+    y = mt_scene_text_lines(p->scene, MT_SEGMENT_MARGIN, y + 19, 12.5, p->scene->theme->trouble,
+                            room, false, &b);
+    mt_buf_release(&b);
+    return y;
+}
+
+/* A bar that goes on beyond the line: torn off at its right end. */
+static void draw_torn(struct mt_segment_picture *p, double height, uint32_t fill)
+{
+    enum { TEETH = 2 };
+    double right = p->x + p->w, tooth = height / TEETH;
+    struct mt_mark *m = mt_scene_polygon(p->scene, fill);
+    m->stroke = p->scene->theme->trouble;
+    m->stroke_width = 1;
+    mt_scene_point(p->scene, p->x, p->y);
+    for (int i = 0; i <= TEETH * 2; i++) {
+        mt_scene_point(p->scene, right - (i % 2 ? 7 : 0), p->y + tooth * i / 2);
+    }
+    mt_scene_point(p->scene, p->x, p->y + height);
+}
+
+void mt_segment_draw_request(struct mt_segment_picture *p, const struct mt_event *e)
+{
+    const struct mt_theme *t = p->scene->theme;
+    struct mt_buf b = {0};
+    double w = (double)e->size / p->rows.bytes_per_px, height = p->bar > 22   ? 22
+                                                                : p->bar < 18 ? 18
+                                                                              : p->bar;
+    bool whole = w <= p->w;
+    uint32_t fill = (t->trouble & 0xffffff00) | 0x28;
+    mt_buf_text(&b, "the request");
+    mt_scene_text_buf(p->scene, MT_SEGMENT_MARGIN + 8, p->y + 11, 12.5, t->trouble,
+                      MT_SEGMENT_LABEL_W - 12, true, &b);
+    if (whole) {
+        struct mt_mark *m = mt_scene_rect(p->scene, p->x, p->y, w, height, fill);
+        m->stroke = t->trouble;
+        m->stroke_width = 1;
+    } else {
+        draw_torn(p, height, fill);
+    }
+    mt_buf_reset(&b);
+    mt_buf_printf(&b, "%s", mt_size_text(e->size, p->scene->style.size).s);
+    if (!whole) {
+        mt_buf_printf(&b, ", %.1f times the length of this line", w / p->w);
+    }
+    double text = mt_text_px(b.p ? b.p : "", 12, true);
+    bool beside = whole && w + 8 + text <= p->w;
+    mt_scene_text_buf(p->scene, beside ? p->x + w + 8 : p->x + p->w / 2 - text / 2,
+                      p->y + height / 2 + 4.5, 12, t->trouble, text + 1, true, &b);
+    mt_buf_release(&b);
+    p->y += height + MT_SEGMENT_GROUP_SPACE;
+}
