@@ -3,7 +3,7 @@
 #include "conf_keys.h"
 
 #define X(id, name, since, until) [MT_CONF_##id] = {name, since, until},
-const struct conf_key MT_CONF_KEYS[MT_CONF_KEY_COUNT] = {MT_CONF_KEY_MAP(X)};
+const struct mt_conf_key_row MT_CONF_KEYS[MT_CONF_KEY_COUNT] = {MT_CONF_KEY_MAP(X)};
 #undef X
 
 const char *mt_conf_key_name(enum mt_conf_key key)

@@ -5,10 +5,10 @@
 
 #include <memtool/alloc_conf.h>
 
-struct conf_key {
+struct mt_conf_key_row {
     const char *name;
     mt_torch_release since, until;
 };
-extern const struct conf_key MT_CONF_KEYS[MT_CONF_KEY_COUNT];
+extern const struct mt_conf_key_row MT_CONF_KEYS[MT_CONF_KEY_COUNT];
 
 #endif
