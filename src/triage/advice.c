@@ -18,56 +18,47 @@ void mt_advise(struct mt_advisor *a, const char *id, bool applies)
     a->no_memory |= !mt_vec_push(&a->list, fresh);
 }
 
-MT_PRINTF(2, 0)
-static struct mt_str words(struct mt_advisor *a, const char *format, va_list args)
+static struct mt_advice *newest(struct mt_advisor *a)
+{
+    return a->list.n && !a->no_memory ? &a->list.v[a->list.n - 1] : &a->lost;
+}
+
+MT_PRINTF(3, 0)
+static void put(struct mt_advisor *a, struct mt_str *text, const char *format, va_list args)
 {
     char line[700];
     int n = vsnprintf(line, sizeof line, format, args);
     size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-    struct mt_str copy = mt_arena_copy(a->arena, line, length);
-    a->no_memory |= copy.p == NULL;
-    return copy.p ? copy : MT_STR("");
-}
-
-static struct mt_advice *newest(struct mt_advisor *a)
-{
-    return a->list.n && !a->no_memory ? &a->list.v[a->list.n - 1] : NULL;
+    *text = mt_arena_copy(a->arena, line, length);
+    a->no_memory |= text->p == NULL;
 }
 
 void mt_advise_text(struct mt_advisor *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    struct mt_str s = words(a, format, args);
+    put(a, &newest(a)->text, format, args);
     va_end(args);
-    struct mt_advice *entry = newest(a);
-    if (entry) {
-        entry->text = s;
-    }
 }
 
 void mt_advise_why(struct mt_advisor *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    struct mt_str s = words(a, format, args);
+    put(a, &newest(a)->why, format, args);
     va_end(args);
-    struct mt_advice *entry = newest(a);
-    if (entry) {
-        entry->why = s;
-    }
 }
 
 void mt_advise_command(struct mt_advisor *a, const char *format, ...)
 {
+    struct mt_advice *entry = newest(a);
+    if (entry->n_commands == MT_ADVICE_COMMANDS) {
+        return;
+    }
     va_list args;
     va_start(args, format);
-    struct mt_str s = words(a, format, args);
+    put(a, &entry->commands[entry->n_commands++], format, args);
     va_end(args);
-    struct mt_advice *entry = newest(a);
-    if (entry && entry->n_commands < MT_ADVICE_COMMANDS) {
-        entry->commands[entry->n_commands++] = s;
-    }
 }
 
 void mt_advice_fill(struct mt_advisor *a)

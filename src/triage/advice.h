@@ -16,6 +16,7 @@ struct mt_advisor {
     const char *snapshot; /* file that was given, or NULL */
     MT_VEC(struct mt_advice) list;
     bool no_memory;
+    struct mt_advice lost; /* takes the words of an entry that there was no memory for */
 };
 
 /* Begins an entry; what follows fills it. `applies` false: a popular hint that does not help. */
