@@ -199,41 +199,30 @@ static int print_json(struct plot *p)
     return mt_cli_report_end(p->cli, &o, status == MT_OK ? 0 : mt_cli_fail(p->cli, p->file, &err));
 }
 
-/* The panels one below the other, with characters. */
-static int draw_characters(struct plot *p)
+static enum mt_status draw_scene(struct mt_scene *scene, const void *panels, size_t n,
+                                 struct mt_error *err)
 {
-    struct mt_error err;
-    struct mt_buf text = {0};
-    struct mt_plot_style style = mt_picture_style(p->cli, &p->set->common, &p->set->picture);
-    struct mt_term_style term = mt_picture_term(p->cli, &p->set->common, &p->set->picture);
-    enum mt_status status = MT_OK;
-    for (size_t i = 0; status == MT_OK && i < p->panels.n; i++) {
-        mt_buf_text(&text, i ? "\n" : "");
-        status = mt_term_segments(&p->panels.v[i], &style, &term, &text, &err);
-    }
-    return mt_picture_write_text(p->cli, &p->set->common, &text, status, &err);
+    return mt_plot_segments(scene, panels, n, err);
+}
+
+static enum mt_status draw_characters(const void *panels, size_t i,
+                                      const struct mt_plot_style *style,
+                                      const struct mt_term_style *term, struct mt_buf *out,
+                                      struct mt_error *err)
+{
+    return mt_term_segments((const struct mt_segment_panel *)panels + i, style, term, out, err);
 }
 
 static int draw(struct plot *p, const struct mt_picture_target *target)
 {
-    struct mt_error err;
-    const struct mt_common *common = &p->set->common;
-    struct mt_plot_style style = mt_picture_style(p->cli, common, &p->set->picture);
-    struct mt_scene *scene = mt_scene_new(&style);
-    enum mt_status status =
-        scene ? mt_plot_segments(scene, p->panels.v, p->panels.n, &err) : mt_fail_nomem(&err);
-    return mt_picture_write(p->cli, common, &p->set->picture, target, scene, status, &err);
+    struct mt_picture_panels x = {p->panels.v, p->panels.n, draw_scene, draw_characters};
+    return mt_picture_draw(p->cli, &p->set->common, &p->set->picture, target, &x);
 }
 
 static int answer(struct plot *p, const struct mt_picture_target *target)
 {
     int code = p->set->common.json ? print_json(p) : 0;
-    if (code == 0 && target->term) {
-        code = draw_characters(p);
-    } else if (code == 0 && target->format) {
-        code = draw(p, target);
-    }
-    return code;
+    return code ? code : draw(p, target);
 }
 
 static void plot_release(struct plot *p)

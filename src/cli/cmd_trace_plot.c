@@ -176,7 +176,7 @@ static size_t picture_columns(const struct plot *p, bool term)
 {
     enum { BESIDE = 528, LEAST = 200 };
     if (term) {
-        return (size_t)mt_picture_term(p->cli, &p->set->common, &p->set->picture).width;
+        return (size_t)mt_picture_columns(p->cli);
     }
     int64_t w = p->set->picture.width / (int64_t)p->n_files;
     return w == 0               ? MT_PLOT_LOOK_COLUMNS
@@ -353,30 +353,24 @@ static int print_json(struct plot *p)
     return mt_cli_report_end(p->cli, &o, code);
 }
 
-/* The panels one below the other, with characters. */
-static int draw_characters(struct plot *p)
+static enum mt_status draw_scene(struct mt_scene *scene, const void *panels, size_t n,
+                                 struct mt_error *err)
 {
-    struct mt_error err;
-    struct mt_buf text = {0};
-    struct mt_plot_style style = mt_picture_style(p->cli, &p->set->common, &p->set->picture);
-    struct mt_term_style term = mt_picture_term(p->cli, &p->set->common, &p->set->picture);
-    enum mt_status status = MT_OK;
-    for (size_t i = 0; status == MT_OK && i < p->panels.n; i++) {
-        mt_buf_text(&text, i ? "\n" : "");
-        status = mt_term_trace(&p->panels.v[i], &style, &term, &text, &err);
-    }
-    return mt_picture_write_text(p->cli, &p->set->common, &text, status, &err);
+    return mt_plot_trace(scene, panels, n, err);
 }
 
-static int draw_picture(struct plot *p, const struct mt_picture_target *target)
+static enum mt_status draw_characters(const void *panels, size_t i,
+                                      const struct mt_plot_style *style,
+                                      const struct mt_term_style *term, struct mt_buf *out,
+                                      struct mt_error *err)
 {
-    struct mt_error err;
-    const struct mt_common *common = &p->set->common;
-    struct mt_plot_style style = mt_picture_style(p->cli, common, &p->set->picture);
-    struct mt_scene *scene = mt_scene_new(&style);
-    enum mt_status status =
-        scene ? mt_plot_trace(scene, p->panels.v, p->panels.n, &err) : mt_fail_nomem(&err);
-    return mt_picture_write(p->cli, common, &p->set->picture, target, scene, status, &err);
+    return mt_term_trace((const struct mt_trace_panel *)panels + i, style, term, out, err);
+}
+
+static int draw(struct plot *p, const struct mt_picture_target *target)
+{
+    struct mt_picture_panels x = {p->panels.v, p->panels.n, draw_scene, draw_characters};
+    return mt_picture_draw(p->cli, &p->set->common, &p->set->picture, target, &x);
 }
 
 static int load_files(struct plot *p, bool term)
@@ -443,10 +437,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (code == 0 && p.set->common.json) {
         code = print_json(&p);
     }
-    if (code == 0 && target.term) {
-        code = draw_characters(&p);
-    } else if (code == 0 && target.format) {
-        code = draw_picture(&p, &target);
+    if (code == 0) {
+        code = draw(&p, &target);
     }
     plot_release(&p);
     return code ? code : p.salvaged ? 4 : 0;

@@ -120,8 +120,8 @@ int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
     return out->format ? 0 : unknown_format(cli, "-o: the suffix of", path, true);
 }
 
-struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,
-                                      const struct mt_picture *p)
+static struct mt_plot_style plot_style(struct mt_cli *cli, const struct mt_common *common,
+                                       const struct mt_picture *p)
 {
     struct mt_report r = mt_cli_report(cli, common, "");
     return (struct mt_plot_style){
@@ -134,17 +134,22 @@ struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common
     };
 }
 
-struct mt_term_style mt_picture_term(struct mt_cli *cli, const struct mt_common *common,
-                                     const struct mt_picture *p)
+int mt_picture_columns(const struct mt_cli *cli)
 {
-    enum { PIPED_WIDTH = 100, ROWS = 20, LEAST_WIDTH = 40, LEAST_ROWS = 8, BESIDES = 16 };
+    enum { PIPED = 100, LEAST = 40 };
+    return cli->width <= 0 ? PIPED : cli->width < LEAST ? LEAST : cli->width;
+}
+
+static struct mt_term_style term_style(struct mt_cli *cli, const struct mt_common *common,
+                                       const struct mt_picture *p)
+{
+    enum { ROWS = 20, LEAST_ROWS = 8, BESIDES = 16 };
     struct mt_report r = mt_cli_report(cli, common, "");
-    int width = cli->width > 0 ? cli->width : PIPED_WIDTH;
     int rows = cli->height > BESIDES + LEAST_ROWS && cli->height < BESIDES + ROWS
                    ? cli->height - BESIDES
                    : ROWS;
     return (struct mt_term_style){
-        .width = width < LEAST_WIDTH ? LEAST_WIDTH : width,
+        .width = mt_picture_columns(cli),
         .height = rows,
         .charset = p->ascii ? MT_TERM_ASCII : MT_TERM_BLOCKS,
         .color = cli->out_color,
@@ -161,42 +166,73 @@ static void say_written(struct mt_cli *cli, const struct mt_common *common,
     }
 }
 
-int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
-                     const struct mt_picture_target *target, struct mt_scene *scene,
-                     enum mt_status drawn, struct mt_error *err)
+static enum mt_status write_scene(struct mt_cli *cli, const struct mt_common *common,
+                                  const struct mt_picture *p, const struct mt_plot_format *format,
+                                  struct mt_scene *scene, struct mt_error *err)
 {
     struct mt_cli_output o = {0};
-    enum mt_status status = drawn;
-    if (status == MT_OK) {
-        status = mt_cli_output_open(cli, common, common->output, &o, err);
+    MT_TRY(mt_cli_output_open(cli, common, common->output, &o, err));
+    enum mt_status status = format->paint(scene, p->scale, o.stream, err);
+    if (status != MT_OK) {
+        mt_cli_output_abandon(&o);
+        return status;
     }
-    if (status == MT_OK) {
-        status = target->format->paint(scene, p->scale, o.stream, err);
-        if (status == MT_OK) {
-            status = mt_cli_output_commit(&o, err);
-        } else {
-            mt_cli_output_abandon(&o);
-        }
-    }
-    if (status == MT_OK) {
-        say_written(cli, common, scene);
-    }
-    mt_scene_free(scene);
-    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, err);
+    MT_TRY(mt_cli_output_commit(&o, err));
+    say_written(cli, common, scene);
+    return MT_OK;
 }
 
-int mt_picture_write_text(struct mt_cli *cli, const struct mt_common *common, struct mt_buf *text,
-                          enum mt_status drawn, struct mt_error *err)
+static enum mt_status draw_scene(struct mt_cli *cli, const struct mt_common *common,
+                                 const struct mt_picture *p, const struct mt_plot_format *format,
+                                 const struct mt_picture_panels *x, struct mt_error *err)
+{
+    struct mt_plot_style style = plot_style(cli, common, p);
+    struct mt_scene *scene = mt_scene_new(&style);
+    enum mt_status status = scene ? x->scene(scene, x->panels, x->n, err) : mt_fail_nomem(err);
+    if (status == MT_OK) {
+        status = write_scene(cli, common, p, format, scene, err);
+    }
+    mt_scene_free(scene);
+    return status;
+}
+
+static enum mt_status write_text(struct mt_cli *cli, const struct mt_common *common,
+                                 const struct mt_buf *text, struct mt_error *err)
 {
     struct mt_cli_output o = {0};
-    enum mt_status status = drawn;
-    if (status == MT_OK) {
-        status = mt_cli_output_open(cli, common, common->output, &o, err);
+    MT_TRY(mt_cli_output_open(cli, common, common->output, &o, err));
+    fwrite(text->p, 1, text->n, o.stream);
+    return mt_cli_output_commit(&o, err);
+}
+
+static enum mt_status draw_characters(struct mt_cli *cli, const struct mt_common *common,
+                                      const struct mt_picture *p, const struct mt_picture_panels *x,
+                                      struct mt_error *err)
+{
+    struct mt_buf text = {0};
+    struct mt_plot_style style = plot_style(cli, common, p);
+    struct mt_term_style term = term_style(cli, common, p);
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < x->n; i++) {
+        mt_buf_text(&text, i ? "\n" : "");
+        status = x->characters(x->panels, i, &style, &term, &text, err);
     }
     if (status == MT_OK) {
-        fwrite(text->p, 1, text->n, o.stream);
-        status = mt_cli_output_commit(&o, err);
+        status = write_text(cli, common, &text, err);
     }
-    mt_buf_release(text);
-    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, err);
+    mt_buf_release(&text);
+    return status;
+}
+
+int mt_picture_draw(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
+                    const struct mt_picture_target *target, const struct mt_picture_panels *panels)
+{
+    struct mt_error err;
+    enum mt_status status = MT_OK;
+    if (target->term) {
+        status = draw_characters(cli, common, p, panels, &err);
+    } else if (target->format) {
+        status = draw_scene(cli, common, p, target->format, panels, &err);
+    }
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
 }

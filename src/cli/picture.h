@@ -34,20 +34,23 @@ int mt_picture_target(struct mt_cli *cli, const struct mt_common *common,
 int mt_picture_json_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,
                           struct mt_report *r, struct mt_cli_output *o);
 
-struct mt_plot_style mt_picture_style(struct mt_cli *cli, const struct mt_common *common,
-                                      const struct mt_picture *p);
-struct mt_term_style mt_picture_term(struct mt_cli *cli, const struct mt_common *common,
-                                     const struct mt_picture *p);
+/* How wide a picture of characters is, in columns. */
+int mt_picture_columns(const struct mt_cli *cli);
 
-/* Paints and frees the scene into -o. `drawn` is what came of drawing it, err holds its failure.
- * Returns the exit code. */
-int mt_picture_write(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
-                     const struct mt_picture_target *target, struct mt_scene *scene,
-                     enum mt_status drawn, struct mt_error *err);
+/* The panels of a picture, one below the other, for either pen. */
+struct mt_picture_panels {
+    const void *panels; /* an array, for the two functions */
+    size_t n;
+    enum mt_status (*scene)(struct mt_scene *scene, const void *panels, size_t n,
+                            struct mt_error *err);
+    enum mt_status (*characters)(const void *panels, size_t i, const struct mt_plot_style *style,
+                                 const struct mt_term_style *term, struct mt_buf *out,
+                                 struct mt_error *err);
+};
 
-/* The same for characters; releases the text. */
-int mt_picture_write_text(struct mt_cli *cli, const struct mt_common *common, struct mt_buf *text,
-                          enum mt_status drawn, struct mt_error *err);
+/* Draws them to where the target says, if anywhere. Returns the exit code. */
+int mt_picture_draw(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
+                    const struct mt_picture_target *target, const struct mt_picture_panels *panels);
 
 /* Whether -o or --format asks for the interactive page. */
 bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
