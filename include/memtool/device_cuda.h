@@ -43,6 +43,18 @@ enum mt_status mt_device_cuda_new(struct mt_cuda *c, int ordinal, struct mt_devi
 /* Destroys the cached events and lets go of the context. Accepts NULL. */
 void mt_device_cuda_free(struct mt_device_cuda *d);
 
+/* Waits for all work of the device's context, or of one stream. The driver's result (a CUresult), 0
+ * when it is done. Runs in the relaxed capture mode, as all calls of the device. */
+int mt_device_cuda_sync(const struct mt_device_cuda *d) MT_NODISCARD;
+int mt_device_cuda_sync_stream(const struct mt_device_cuda *d, uint64_t stream) MT_NODISCARD;
+
+/* The calling thread's context: none, the device's primary one, or another. */
+enum mt_cuda_current { MT_CUDA_CURRENT_NONE, MT_CUDA_CURRENT_OWN, MT_CUDA_CURRENT_OTHER };
+enum mt_cuda_current mt_device_cuda_current(const struct mt_device_cuda *d);
+
+/* Whether `stream` is valid and belongs to the device's primary context. */
+bool mt_device_cuda_has_stream(const struct mt_device_cuda *d, uint64_t stream);
+
 struct mt_device mt_device_cuda_device(struct mt_device_cuda *d);
 
 #endif

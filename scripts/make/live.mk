@@ -68,9 +68,9 @@ $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmem
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
-# A CUDA program that knows nothing of memtool: linked to the runtime alone.
-PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program
-$(PRELOAD_PROGRAM): $(BUILD)/tests/live/preload_program.o $(FAKE_CUDART)
+# CUDA programs that know nothing of memtool: linked to the runtime alone.
+PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program
+$(PRELOAD_PROGRAM): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(FAKE_CUDART)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
@@ -95,6 +95,7 @@ tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)
 	$(Q)tests/live/run-preload $(BUILD)
+	$(Q)tests/live/run-cache $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
 .PHONY: check-tsan
@@ -110,6 +111,7 @@ CHECK_MORE += '$(RUN_LIVE)'
 # nor preloaded
 ifeq ($(filter asan tsan,$(VARIANT)),)
 CHECK_MORE += 'tests/live/run-preload $(BUILD)'
+CHECK_MORE += 'tests/live/run-cache $(BUILD)'
 endif
 
 .PHONY: check-gpu

@@ -308,6 +308,48 @@ static enum mt_status event_sync(void *ctx, uint64_t event, struct mt_error *err
     return failed_unless_gone(d, result, "cuEventSynchronize", err);
 }
 
+/* ---- what only a caller who knows CUDA asks ---- */
+
+int mt_device_cuda_sync(const struct mt_device_cuda *d)
+{
+    struct scope s;
+    enter(d, &s);
+    int result = d->api->ctx_synchronize();
+    leave(d, &s);
+    return result;
+}
+
+int mt_device_cuda_sync_stream(const struct mt_device_cuda *d, uint64_t stream)
+{
+    struct scope s;
+    enter(d, &s);
+    int result = d->api->stream_synchronize(stream_pointer(stream));
+    leave(d, &s);
+    return result;
+}
+
+enum mt_cuda_current mt_device_cuda_current(const struct mt_device_cuda *d)
+{
+    void *current = NULL;
+    if (d->api->ctx_get_current(&current) != MT_CUDA_SUCCESS || !current) {
+        return MT_CUDA_CURRENT_NONE;
+    }
+    return current == d->ctx ? MT_CUDA_CURRENT_OWN : MT_CUDA_CURRENT_OTHER;
+}
+
+bool mt_device_cuda_has_stream(const struct mt_device_cuda *d, uint64_t stream)
+{
+    struct scope s;
+    void *ctx = NULL;
+    if (!d->api->stream_get_ctx) {
+        return false;
+    }
+    enter(d, &s);
+    int result = d->api->stream_get_ctx(stream_pointer(stream), &ctx);
+    leave(d, &s);
+    return result == MT_CUDA_SUCCESS && ctx == d->ctx;
+}
+
 static const struct mt_device_ops cuda_ops = {
     .name = "cuda",
     .caps = caps,

@@ -9,7 +9,12 @@
 extern const unsigned char mt_embedded_sitecustomize[], mt_embedded_memtool_torch[];
 extern const size_t mt_embedded_sitecustomize_n, mt_embedded_memtool_torch_n;
 
-enum mt_capture_mode { MT_CAPTURE_TORCH, MT_CAPTURE_RECORD, MT_CAPTURE_ALLOCATOR };
+enum mt_capture_mode {
+    MT_CAPTURE_TORCH,
+    MT_CAPTURE_RECORD,
+    MT_CAPTURE_CACHE,
+    MT_CAPTURE_ALLOCATOR
+};
 
 struct mt_capture_plan {
     enum mt_capture_mode mode;

@@ -174,7 +174,7 @@ static void prepare_preload(const struct mt_capture_plan *plan,
         mt_cli_die_nomem();
     }
     set("MEMTOOL_RECORD", record.p);
-    set("MEMTOOL_PRELOAD", "record");
+    set("MEMTOOL_PRELOAD", plan->mode == MT_CAPTURE_CACHE ? "cache" : "record");
     set("MEMTOOL_CAPTURE_LIST", folder->list);
     set_in_front("LD_PRELOAD", folder->library);
     mt_buf_release(&record);

@@ -21,7 +21,7 @@ struct capture_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
 
-static const char *const MODES[] = {"torch", "record", "allocator", NULL};
+static const char *const MODES[] = {"torch", "record", "cache", "allocator", NULL};
 static const char *const STACKS[] = {"python", "all", NULL};
 
 #define AT(field) .offset = offsetof(struct capture_settings, field)
@@ -31,7 +31,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_CHOICE,
      AT(mode),
      .choices = MODES,
-     .help = "who records: PyTorch itself, a preload that watches any program, memtool's allocator",
+     .help = "who records: PyTorch itself; a preload that watches any program, or serves its CUDA "
+             "memory from a cache; memtool's allocator in PyTorch",
      .common = true},
     {.name = "max-entries",
      .kind = MT_OPTION_INT,
@@ -61,7 +62,8 @@ const struct mt_command mt_cmd_capture = {
         "memtool-rank%r.pickle). Exit code, signals and terminal are the program's own.",
     .examples = "memtool capture -- python train.py\n"
                 "memtool capture -o run-%r.pickle -- torchrun --nproc-per-node 8 train.py\n"
-                "memtool capture --mode record -- ./simulation",
+                "memtool capture --mode record -- ./simulation\n"
+                "memtool capture --mode cache -- ./simulation",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct capture_settings),

@@ -27,6 +27,11 @@
     X(RT_FREE_ASYNC_PTSZ, "cudaFreeAsync_ptsz", RUNTIME)                                           \
     X(RT_MALLOC_MANAGED, "cudaMallocManaged", RUNTIME)                                             \
     X(RT_MALLOC_PITCH, "cudaMallocPitch", RUNTIME)                                                 \
+    X(RT_MEM_INFO, "cudaMemGetInfo", RUNTIME)                                                      \
+    X(RT_RESET, "cudaDeviceReset", RUNTIME)                                                        \
+    X(RT_IPC_HANDLE, "cudaIpcGetMemHandle", RUNTIME)                                               \
+    X(RT_GET_DEVICE, "cudaGetDevice", RUNTIME_ASKED)                                               \
+    X(RT_LAST_ERROR, "cudaGetLastError", RUNTIME_ASKED)                                            \
     X(RT_ENTRY_POINT, "cudaGetDriverEntryPoint", RUNTIME)                                          \
     X(RT_ENTRY_POINT_VERSION, "cudaGetDriverEntryPointByVersion", RUNTIME)                         \
     X(CU_ALLOC, "cuMemAlloc_v2", DRIVER)                                                           \
@@ -42,6 +47,13 @@
     X(CU_RETAIN, "cuMemRetainAllocationHandle", DRIVER)                                            \
     X(CU_MAP, "cuMemMap", DRIVER)                                                                  \
     X(CU_UNMAP, "cuMemUnmap", DRIVER)                                                              \
+    X(CU_CAPTURE, "cuStreamBeginCapture_v2", DRIVER)                                               \
+    X(CU_CAPTURE_PTSZ, "cuStreamBeginCapture_v2_ptsz", DRIVER)                                     \
+    X(CU_CAPTURE_GRAPH, "cuStreamBeginCaptureToGraph", DRIVER)                                     \
+    X(CU_CAPTURE_GRAPH_PTSZ, "cuStreamBeginCaptureToGraph_ptsz", DRIVER)                           \
+    X(CU_CAPTURE_END, "cuStreamEndCapture", DRIVER)                                                \
+    X(CU_CAPTURE_END_PTSZ, "cuStreamEndCapture_ptsz", DRIVER)                                      \
+    X(CU_STREAM_DESTROY, "cuStreamDestroy_v2", DRIVER)                                             \
     X(CU_PROC, "cuGetProcAddress", DRIVER)                                                         \
     X(CU_PROC_V2, "cuGetProcAddress_v2", DRIVER)                                                   \
     X(CU_DEVICE, "cuCtxGetDevice", UNWATCHED)                                                      \
@@ -69,16 +81,37 @@ void *mt_preload_replace(const char *symbol, void *found);
 /* The watcher of a call, as the process sees it (preload_driver.c, preload_runtime.c). */
 mt_preload_function mt_preload_watcher(enum mt_preload_call call);
 
+/* ---- mode cache (preload_cache.c); where it is not on, everything passes ---- */
+
+enum mt_preload_answer {
+    MT_PRELOAD_PASS,    /* the real function is to be called, and watched */
+    MT_PRELOAD_SERVED,  /* by the cache: *ptr is set */
+    MT_PRELOAD_REFUSED, /* out of memory, written down: only the real function may still have some
+                         */
+};
+enum mt_preload_answer mt_preload_cache_take(void **ptr, size_t size);
+enum mt_preload_answer mt_preload_cache_take_async(void **ptr, size_t size, void *stream);
+
+/* True when the memory is the cache's: then *result is the answer. */
+bool mt_preload_cache_give(void *ptr, int *result);
+bool mt_preload_cache_give_async(void *ptr, void *stream, int *result);
+
+/* After a real function's `result`: true when it was out of memory and the cache has given some
+ * back, so that it is worth another call. */
+bool mt_preload_cache_made_room(int result);
+
+/* Captures of streams into graphs, and streams that end. */
+void mt_preload_capture_begun(void *stream);
+void mt_preload_capture_ended(void *stream);
+void mt_preload_stream_ends(void *stream); /* before the real call */
+
 /* ---- what is written down (preload_watch.c) ---- */
 
 /* Whether MEMTOOL_PRELOAD asks for recording. Cheap, safe at any time. */
 bool mt_preload_on(void);
 
-/* Whether this thread is at work for memtool itself: then nothing is watched or replaced. Work of
- * that kind stands between _begin and _end. */
+/* Whether this thread is at work for memtool itself: then nothing is watched or replaced. */
 bool mt_preload_own(void);
-void mt_preload_own_begin(void);
-void mt_preload_own_end(void);
 
 /* Around a real call. False: it is a part of a watched call, or memtool's own, or nothing is
  * recorded; then it goes straight through, without mt_preload_leave. */

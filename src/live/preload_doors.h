@@ -26,6 +26,9 @@ MT_DOOR int cudaMallocAsync_ptsz(void **ptr, size_t size, void *stream);
 MT_DOOR int cudaFree(void *ptr);
 MT_DOOR int cudaFreeAsync(void *ptr, void *stream);
 MT_DOOR int cudaFreeAsync_ptsz(void *ptr, void *stream);
+MT_DOOR int cudaMemGetInfo(size_t *free_bytes, size_t *total);
+MT_DOOR int cudaDeviceReset(void);
+MT_DOOR int cudaIpcGetMemHandle(void *handle, void *ptr);
 MT_DOOR int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
                                     int *status);
 MT_DOOR int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
@@ -46,6 +49,15 @@ MT_DOOR int cuMemRetainAllocationHandle(uint64_t *handle, void *addr);
 MT_DOOR int cuMemMap(uint64_t addr, size_t size, size_t offset, uint64_t handle,
                      unsigned long long flags);
 MT_DOOR int cuMemUnmap(uint64_t addr, size_t size);
+MT_DOOR int cuStreamBeginCapture_v2(void *stream, int mode);
+MT_DOOR int cuStreamBeginCapture_v2_ptsz(void *stream, int mode);
+MT_DOOR int cuStreamBeginCaptureToGraph(void *stream, void *graph, const void *nodes,
+                                        const void *edges, size_t count, int mode);
+MT_DOOR int cuStreamBeginCaptureToGraph_ptsz(void *stream, void *graph, const void *nodes,
+                                             const void *edges, size_t count, int mode);
+MT_DOOR int cuStreamEndCapture(void *stream, void **graph);
+MT_DOOR int cuStreamEndCapture_ptsz(void *stream, void **graph);
+MT_DOOR int cuStreamDestroy_v2(void *stream);
 MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
 MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                 int *status);

@@ -34,7 +34,11 @@ MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size)
     if (!mt_preload_enter()) {
         return real(addr, size);
     }
-    return done(real(addr, size), addr, size, NULL);
+    int result = real(addr, size);
+    if (mt_preload_cache_made_room(result)) {
+        result = real(addr, size);
+    }
+    return done(result, addr, size, NULL);
 }
 
 MT_DOOR int cuMemAllocManaged(uint64_t *addr, size_t size, unsigned flags)
@@ -124,6 +128,9 @@ MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigne
         return real(handle, size, prop, flags); /* memory of the host is not the device's */
     }
     int result = real(handle, size, prop, flags);
+    if (mt_preload_cache_made_room(result)) {
+        result = real(handle, size, prop, flags);
+    }
     mt_preload_page_created(result, result == 0 ? *handle : 0, size, p->device);
     mt_preload_leave();
     return result;
@@ -182,8 +189,23 @@ static const struct {
     {"cuMemAlloc", "cuMemAlloc_v2", 3020},
     {"cuMemFree", "cuMemFree_v2", 3020},
     {"cuMemAllocPitch", "cuMemAllocPitch_v2", 3020},
+    {"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
+    {"cuStreamDestroy", "cuStreamDestroy_v2", 4000},
     {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
 };
+
+/* The names with a variant for a default stream of each thread. */
+static bool has_own_stream(const char *symbol)
+{
+    static const char *const names[] = {"cuMemAllocAsync", "cuMemFreeAsync",
+                                        "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph",
+                                        "cuStreamEndCapture"};
+    size_t i = 0;
+    while (i < sizeof names / sizeof names[0] && strcmp(names[i], symbol) != 0) {
+        i++;
+    }
+    return i < sizeof names / sizeof names[0];
+}
 
 void *mt_preload_replace_proc(const char *symbol, void *function, int version,
                               unsigned long long flags)
@@ -192,11 +214,11 @@ void *mt_preload_replace_proc(const char *symbol, void *function, int version,
     char own_stream[64];
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(symbol, forms[i].asked) == 0 && version >= forms[i].since) {
-            return mt_preload_replace(forms[i].symbol, function);
+            symbol = forms[i].symbol;
+            break;
         }
     }
-    if ((flags & PER_THREAD_STREAM) &&
-        (strcmp(symbol, "cuMemAllocAsync") == 0 || strcmp(symbol, "cuMemFreeAsync") == 0)) {
+    if ((flags & PER_THREAD_STREAM) && has_own_stream(symbol)) {
         snprintf(own_stream, sizeof own_stream, "%s_ptsz", symbol);
         symbol = own_stream;
     }
@@ -239,6 +261,9 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(RT_FREE_ASYNC_PTSZ, cudaFreeAsync_ptsz),
         W(RT_MALLOC_MANAGED, cudaMallocManaged),
         W(RT_MALLOC_PITCH, cudaMallocPitch),
+        W(RT_MEM_INFO, cudaMemGetInfo),
+        W(RT_RESET, cudaDeviceReset),
+        W(RT_IPC_HANDLE, cudaIpcGetMemHandle),
         W(RT_ENTRY_POINT, cudaGetDriverEntryPoint),
         W(RT_ENTRY_POINT_VERSION, cudaGetDriverEntryPointByVersion),
         W(CU_ALLOC, cuMemAlloc_v2),
@@ -254,6 +279,13 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(CU_RETAIN, cuMemRetainAllocationHandle),
         W(CU_MAP, cuMemMap),
         W(CU_UNMAP, cuMemUnmap),
+        W(CU_CAPTURE, cuStreamBeginCapture_v2),
+        W(CU_CAPTURE_PTSZ, cuStreamBeginCapture_v2_ptsz),
+        W(CU_CAPTURE_GRAPH, cuStreamBeginCaptureToGraph),
+        W(CU_CAPTURE_GRAPH_PTSZ, cuStreamBeginCaptureToGraph_ptsz),
+        W(CU_CAPTURE_END, cuStreamEndCapture),
+        W(CU_CAPTURE_END_PTSZ, cuStreamEndCapture_ptsz),
+        W(CU_STREAM_DESTROY, cuStreamDestroy_v2),
         W(CU_PROC, cuGetProcAddress),
         W(CU_PROC_V2, cuGetProcAddress_v2),
     };

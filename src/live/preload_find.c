@@ -19,7 +19,8 @@
 
 #define DOOR __attribute__((visibility("default")))
 
-enum lives { RUNTIME, DRIVER, UNWATCHED };
+/* UNWATCHED (of the driver) and RUNTIME_ASKED: memtool itself calls them */
+enum lives { RUNTIME, DRIVER, UNWATCHED, RUNTIME_ASKED };
 
 static const struct {
     const char *symbol;
@@ -70,7 +71,7 @@ static void *look_up(enum mt_preload_call call)
                                            "libcudart.so.11.0", "libcudart.so"};
     const char *symbol = calls[call].symbol;
     void *address = NULL;
-    if (calls[call].lives != RUNTIME) {
+    if (calls[call].lives == DRIVER || calls[call].lives == UNWATCHED) {
         void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
         return driver ? next_dlsym()(driver, symbol) : NULL;
     }
@@ -100,7 +101,7 @@ static int watched(const char *symbol)
 {
     int i = 0;
     while (i < MT_CALL_COUNT &&
-           (calls[i].lives == UNWATCHED || strcmp(calls[i].symbol, symbol) != 0)) {
+           (!mt_preload_watcher((enum mt_preload_call)i) || strcmp(calls[i].symbol, symbol) != 0)) {
         i++;
     }
     return i;

@@ -4,6 +4,19 @@
 #include "preload.h"
 #include "preload_doors.h"
 
+enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation */
+
+/* The refusal that a second call makes good is not to stand in cudaGetLastError. */
+static bool made_room(int result)
+{
+    bool room = mt_preload_cache_made_room(result);
+    int (*forget)(void) = room ? (int (*)(void))mt_preload_real(MT_CALL_RT_LAST_ERROR) : NULL;
+    if (forget) {
+        (void)forget();
+    }
+    return room;
+}
+
 static int done(int result, void *const *ptr, size_t size, const void *stream)
 {
     const struct mt_preload_request r = {.result = result,
@@ -16,13 +29,31 @@ static int done(int result, void *const *ptr, size_t size, const void *stream)
     return result;
 }
 
+/* After the cache did not serve it. */
+static int done_after(enum mt_preload_answer answer, int result, void *const *ptr, size_t size,
+                      const void *stream)
+{
+    if (answer == MT_PRELOAD_REFUSED && result == OUT_OF_MEMORY) {
+        mt_preload_leave();
+        mt_preload_refused();
+        return result;
+    }
+    return done(result, ptr, size, stream);
+}
+
+/* What the cache refuses the runtime is asked for itself, whose answer then stands in
+ * cudaGetLastError as well. */
 MT_DOOR int cudaMalloc(void **ptr, size_t size)
 {
     MT_REAL(RT_MALLOC, (void **, size_t));
+    enum mt_preload_answer answer = mt_preload_cache_take(ptr, size);
+    if (answer == MT_PRELOAD_SERVED) {
+        return 0;
+    }
     if (!mt_preload_enter()) {
         return real(ptr, size);
     }
-    return done(real(ptr, size), ptr, size, NULL);
+    return done_after(answer, real(ptr, size), ptr, size, NULL);
 }
 
 MT_DOOR int cudaMallocManaged(void **ptr, size_t size, unsigned flags)
@@ -31,7 +62,11 @@ MT_DOOR int cudaMallocManaged(void **ptr, size_t size, unsigned flags)
     if (!mt_preload_enter()) {
         return real(ptr, size, flags);
     }
-    return done(real(ptr, size, flags), ptr, size, NULL);
+    int result = real(ptr, size, flags);
+    if (made_room(result)) {
+        result = real(ptr, size, flags);
+    }
+    return done(result, ptr, size, NULL);
 }
 
 MT_DOOR int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height)
@@ -41,36 +76,66 @@ MT_DOOR int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t heig
         return real(ptr, pitch, width, height);
     }
     int result = real(ptr, pitch, width, height);
+    if (made_room(result)) {
+        result = real(ptr, pitch, width, height);
+    }
     return done(result, ptr, (result == 0 ? *pitch : width) * height, NULL);
 }
 
 MT_DOOR int cudaMallocAsync(void **ptr, size_t size, void *stream)
 {
     MT_REAL(RT_MALLOC_ASYNC, (void **, size_t, void *));
+    enum mt_preload_answer answer = mt_preload_cache_take_async(ptr, size, stream);
+    if (answer == MT_PRELOAD_SERVED) {
+        return 0;
+    }
     if (!mt_preload_enter()) {
         return real(ptr, size, stream);
     }
-    return done(real(ptr, size, stream), ptr, size, stream);
+    int result = real(ptr, size, stream);
+    if (answer == MT_PRELOAD_PASS && made_room(result)) {
+        result = real(ptr, size, stream);
+    }
+    return done_after(answer, result, ptr, size, stream);
+}
+
+/* In the form for a default stream of each thread NULL means that stream. */
+static void *own_stream(void *stream)
+{
+    enum { PER_THREAD = 2 }; /* cudaStreamPerThread */
+    return stream ? stream : (void *)(uintptr_t)PER_THREAD;
 }
 
 MT_DOOR int cudaMallocAsync_ptsz(void **ptr, size_t size, void *stream)
 {
     MT_REAL(RT_MALLOC_ASYNC_PTSZ, (void **, size_t, void *));
+    enum mt_preload_answer answer = mt_preload_cache_take_async(ptr, size, own_stream(stream));
+    if (answer == MT_PRELOAD_SERVED) {
+        return 0;
+    }
     if (!mt_preload_enter()) {
         return real(ptr, size, stream);
     }
-    return done(real(ptr, size, stream), ptr, size, stream);
+    int result = real(ptr, size, stream);
+    if (answer == MT_PRELOAD_PASS && made_room(result)) {
+        result = real(ptr, size, stream);
+    }
+    return done_after(answer, result, ptr, size, stream);
 }
 
 MT_DOOR int cudaFree(void *ptr)
 {
     struct mt_preload_taken taken;
+    int result;
     MT_REAL(RT_FREE, (void *));
+    if (mt_preload_cache_give(ptr, &result)) {
+        return result;
+    }
     if (!ptr || !mt_preload_enter()) {
         return real(ptr);
     }
     mt_preload_take((uintptr_t)ptr, &taken);
-    int result = real(ptr);
+    result = real(ptr);
     mt_preload_freed(&taken, result);
     mt_preload_leave();
     return result;
@@ -91,13 +156,21 @@ static int free_async(int (*real)(void *, void *), void *ptr, void *stream)
 
 MT_DOOR int cudaFreeAsync(void *ptr, void *stream)
 {
+    int result;
     MT_REAL(RT_FREE_ASYNC, (void *, void *));
+    if (mt_preload_cache_give_async(ptr, stream, &result)) {
+        return result;
+    }
     return free_async(real, ptr, stream);
 }
 
 MT_DOOR int cudaFreeAsync_ptsz(void *ptr, void *stream)
 {
+    int result;
     MT_REAL(RT_FREE_ASYNC_PTSZ, (void *, void *));
+    if (mt_preload_cache_give_async(ptr, own_stream(stream), &result)) {
+        return result;
+    }
     return free_async(real, ptr, stream);
 }
 

@@ -78,16 +78,6 @@ bool mt_preload_own(void)
     return thread.own > 0;
 }
 
-void mt_preload_own_begin(void)
-{
-    thread.own++;
-}
-
-void mt_preload_own_end(void)
-{
-    thread.own--;
-}
-
 static void say(const char *text)
 {
     char line[512];

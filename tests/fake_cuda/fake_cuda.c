@@ -324,6 +324,10 @@ static void finish_events(void)
 int fake_ctx_synchronize(void)
 {
     ENTER_CONTEXT("cuCtxSynchronize")
+    if (any_capture()) {
+        complain("cuCtxSynchronize", 0, "called during a capture");
+        return leave(MT_CUDA_CAPTURE_UNSUPPORTED);
+    }
     finish_events();
     return leave(MT_CUDA_SUCCESS);
 }
@@ -592,6 +596,14 @@ int fake_stream_capture_info(void *stream, int *status, uint64_t *id, void **gra
         }
     }
     return leave(MT_CUDA_SUCCESS);
+}
+
+int fake_stream_get_ctx(void *stream, void **ctx)
+{
+    ENTER("cuStreamGetCtx")
+    (void)stream; /* streams are only names here, of the current device's context */
+    *ctx = context_depth ? (void *)(uintptr_t)(0xc0 + current_device()) : NULL;
+    return leave(context_depth ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_CONTEXT);
 }
 
 int fake_thread_capture_mode(int *mode)

@@ -15,6 +15,15 @@ FAKE_API int cudaMallocAsync(void **ptr, size_t size, void *stream);
 FAKE_API int cudaFreeAsync(void *ptr, void *stream);
 FAKE_API int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
 FAKE_API int cudaMallocUnwatched(void **ptr, size_t size);
+FAKE_API int cudaSetDevice(int device);
+FAKE_API int cudaGetDevice(int *device);
+FAKE_API int cudaDeviceReset(void);
+FAKE_API int cudaGetLastError(void);
+FAKE_API int cudaMemGetInfo(size_t *free_bytes, size_t *total);
+FAKE_API int cudaStreamBeginCapture(void *stream, int mode);
+FAKE_API int cudaStreamEndCapture(void *stream, void **graph);
+FAKE_API int cudaStreamDestroy(void *stream);
+FAKE_API int cudaIpcGetMemHandle(void *handle, void *ptr);
 FAKE_API int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                               unsigned long long flags, int *status);
 
@@ -28,8 +37,14 @@ static struct {
     int (*release)(uint64_t addr);
     int (*alloc_async)(uint64_t *addr, size_t size, void *stream);
     int (*free_async)(uint64_t addr, void *stream);
-    void *ctx;
+    int (*pop)(void **ctx);
+    int (*info)(size_t *free_bytes, size_t *total);
+    int (*capture)(void *stream, int mode);
+    int (*capture_end)(void *stream, void **graph);
+    int (*destroy)(void *stream);
 } driver;
+static _Thread_local int device_of_thread;
+static _Thread_local int last_error;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void get(const char *symbol, void *member)
@@ -53,8 +68,12 @@ static void open_driver(void)
     get("cuMemFree", &driver.release);
     get("cuMemAllocAsync", &driver.alloc_async);
     get("cuMemFreeAsync", &driver.free_async);
+    get("cuCtxPopCurrent", &driver.pop);
+    get("cuMemGetInfo", &driver.info);
+    get("cuStreamBeginCapture", &driver.capture);
+    get("cuStreamEndCapture", &driver.capture_end);
+    get("cuStreamDestroy", &driver.destroy);
     driver.init(0);
-    driver.retain(&driver.ctx, 0);
 }
 
 /* Every thread has a context once it calls. */
@@ -66,7 +85,15 @@ static int enter(void)
         return 100;
     }
     driver.current(&ctx);
-    return ctx ? 0 : driver.push(driver.ctx);
+    void *wanted = NULL;
+    int result = driver.retain(&wanted, device_of_thread);
+    if (result || ctx == wanted) {
+        return result;
+    }
+    if (ctx) {
+        driver.pop(&ctx);
+    }
+    return driver.push(wanted);
 }
 
 static int allocate(void **ptr, size_t size)
@@ -75,6 +102,7 @@ static int allocate(void **ptr, size_t size)
     int result = enter();
     result = result ? result : driver.alloc(&addr, size);
     *ptr = (void *)(uintptr_t)addr;
+    last_error = result ? result : last_error;
     return result;
 }
 
@@ -114,6 +142,60 @@ int cudaFreeAsync(void *ptr, void *stream)
 {
     int result = enter();
     return result ? result : driver.free_async((uintptr_t)ptr, stream);
+}
+
+int cudaSetDevice(int device)
+{
+    device_of_thread = device;
+    return enter();
+}
+
+int cudaGetDevice(int *device)
+{
+    *device = device_of_thread;
+    return 0;
+}
+
+int cudaDeviceReset(void)
+{
+    return enter();
+}
+
+int cudaGetLastError(void)
+{
+    int error = last_error;
+    last_error = 0;
+    return error;
+}
+
+int cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    int result = enter();
+    return result ? result : driver.info(free_bytes, total);
+}
+
+int cudaStreamBeginCapture(void *stream, int mode)
+{
+    int result = enter();
+    return result ? result : driver.capture(stream, mode);
+}
+
+int cudaStreamEndCapture(void *stream, void **graph)
+{
+    int result = enter();
+    return result ? result : driver.capture_end(stream, graph);
+}
+
+int cudaStreamDestroy(void *stream)
+{
+    int result = enter();
+    return result ? result : driver.destroy(stream);
+}
+
+int cudaIpcGetMemHandle(void *handle, void *ptr)
+{
+    memset(handle, 0, 64);
+    return ptr ? enter() : 1;
 }
 
 int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
