@@ -154,6 +154,20 @@ $(BUILD)/fail_malloc.so: tests/fault/fail_malloc.c
 check-fault: $(BUILD)/memtool $(BUILD)/fail_malloc.so ## fail each allocation in turn
 	$(Q)MEMTOOL=$(CURDIR)/$(BUILD)/memtool tests/fault/run-fault $(CURDIR)/$(BUILD)/fail_malloc.so
 
+# Reading and writing that goes wrong; a sanitizer's library cannot be preloaded beside it.
+$(BUILD)/fail_io.so: tests/fault/fail_io.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c17 -O1 -g -fPIC -shared $< -ldl -o $@
+RUN_IO := MEMTOOL=$(BUILD)/memtool tests/fault/run-io $(BUILD)/fail_io.so
+ifeq ($(filter asan tsan,$(VARIANT)),)
+tests: $(BUILD)/fail_io.so
+CHECK_MORE += '$(RUN_IO)'
+endif
+.PHONY: check-io
+check-io: $(BUILD)/memtool $(BUILD)/fail_io.so ## fail reads, writes, closes and renames
+	$(Q)$(RUN_IO)
+
+
 FUZZ_SECONDS ?= 30
 .PHONY: check-fuzz
 check-fuzz: ## let each fuzz target run for FUZZ_SECONDS (needs clang)

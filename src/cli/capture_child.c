@@ -22,6 +22,7 @@ enum { N_SIGNALS = sizeof SIGNALS / sizeof SIGNALS[0] };
 static void exec_child(char **argv, const sigset_t *mask, int report)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGXFSZ, SIG_DFL); /* memtool ignores it */
     execvp(argv[0], argv);
     int error = errno;
     ssize_t wrote = write(report, &error, sizeof error);

@@ -121,7 +121,7 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
                                 .max_events = common->max_events,
                                 .hash_seed = cli->hash_seed};
     enum mt_status status = mt_snapshot_read(file, &o, &x->snapshot, err);
-    if (status == MT_NOMEM) {
+    if (status == MT_NOMEM || status == MT_IO) {
         return status;
     }
     if (status != MT_OK) {

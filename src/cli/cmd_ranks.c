@@ -265,7 +265,10 @@ static void read_file(struct gathering *g, const struct named *f)
     bool standard = strcmp(f->path, "-") == 0;
     FILE *from = standard ? stdin : fopen(f->path, "rb");
     size_t n = from ? fread(head, 1, sizeof head, from) : 0;
-    if (from && (standard || mt_is_rank_results((struct mt_str){head, n}))) {
+    if (from && ferror(from)) {
+        mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
+        fail(g, f, &err);
+    } else if (from && (standard || mt_is_rank_results((struct mt_str){head, n}))) {
         struct mt_buf text = {0};
         mt_buf_add(&text, head, n);
         if (slurp(from, &text)) {

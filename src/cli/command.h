@@ -167,12 +167,14 @@ int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *
 struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *common,
                                const char *file);
 
-/* Output to a file: opens a temporary file beside `path` (refuses to overwrite without force);
- * commit renames it into place, abandon removes it. "-" and NULL are stdout. */
+/* Output to a file: begins one that has no name yet (refuses to overwrite without force); commit
+ * names it `path`, abandon lets it go. "-" and NULL are stdout. */
 struct mt_cli_output {
     FILE *stream;
     const char *path; /* NULL: stdout */
-    char *temporary;
+    int nameless;     /* descriptor of a file without a name, -1: none */
+    char *hidden;     /* name of a file that is to be renamed, NULL: none */
+    bool special;     /* a pipe or device, written as it is */
     bool force;
 };
 enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *common,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output files: written under a temporary name beside the target and renamed when whole, so that
- * nobody ever sees half a file, and never over an existing one without --force. Without --force the
- * name is taken by link, which fails when it exists meanwhile.
+ * Output files: they get their name when they are whole, so that nobody ever sees half a file, and
+ * never that of an existing one without --force. (How: unfinished.c.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 #include <memtool/mem.h>
 
 #include "frame.h"
+#include "unfinished.h"
 
 static enum mt_status refuse(struct mt_error *err, const char *path)
 {
@@ -34,50 +34,24 @@ static bool is_special(const char *path, bool *exists)
     return *exists && !S_ISREG(st.st_mode);
 }
 
-static char *temporary_name(const char *path)
-{
-    struct mt_buf b = {0};
-    struct mt_str base = mt_str_basename(mt_str_from(path));
-    mt_buf_add(&b, path, (size_t)(base.p - path));
-    mt_buf_printf(&b, ".%.*s.XXXXXX", (int)base.n, base.p);
-    if (b.failed) {
-        mt_cli_die_nomem();
-    }
-    return b.p;
-}
-
-/* The mode that open(2) would give a new file; umask can only be read by setting it. */
-static mode_t new_file_mode(void)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    return 0666 & ~mask;
-}
-
 static enum mt_status cannot_write(struct mt_error *err, const char *path)
 {
     enum mt_status status = errno == ENOMEM ? MT_NOMEM : MT_OUTPUT;
     return mt_fail(err, status, MT_NO_OFFSET, "cannot write %.150s: %s", path, strerror(errno));
 }
 
-static enum mt_status open_temporary(struct mt_cli_output *o, struct mt_error *err)
+static enum mt_status open_unfinished(struct mt_cli_output *o, struct mt_error *err)
 {
-    o->temporary = temporary_name(o->path);
-    int fd = mkstemp(o->temporary);
-    if (fd >= 0) {
-        fchmod(fd, new_file_mode());
-        o->stream = fdopen(fd, "w");
-    }
+    int fd = mt_unfinished_open(o);
+    o->stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (o->stream) {
         return MT_OK;
     }
     enum mt_status status = cannot_write(err, o->path);
     if (fd >= 0) {
         close(fd);
-        unlink(o->temporary);
     }
-    mt_mem_free(o->temporary);
-    o->temporary = NULL;
+    mt_unfinished_drop(o);
     return status;
 }
 
@@ -85,40 +59,30 @@ enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *co
                                   const char *path, struct mt_cli_output *o, struct mt_error *err)
 {
     bool exists;
-    *o = (struct mt_cli_output){.path = path, .force = common->force};
+    *o = (struct mt_cli_output){.path = path, .nameless = -1, .force = common->force};
     if (is_stdout(path)) {
         o->stream = cli->out;
         o->path = NULL;
         return MT_OK;
     }
-    if (is_special(path, &exists)) {
+    o->special = is_special(path, &exists);
+    if (o->special) {
         o->stream = fopen(path, "w");
         return o->stream ? MT_OK : cannot_write(err, path);
     }
     if (exists && !common->force) {
         return refuse(err, path);
     }
-    return open_temporary(o, err);
+    return open_unfinished(o, err);
 }
 
 /* Gives the whole file its name. */
-static enum mt_status take_name(struct mt_cli_output *o, struct mt_error *err)
+static enum mt_status finish(struct mt_cli_output *o, struct mt_error *err)
 {
-    if (!o->force && link(o->temporary, o->path) == 0) {
-        unlink(o->temporary);
+    if (o->special || mt_unfinished_name(o)) {
         return MT_OK;
     }
-    if (!o->force && errno == EEXIST) {
-        refuse(err, o->path);
-        unlink(o->temporary);
-        return MT_OUTPUT;
-    }
-    if (rename(o->temporary, o->path) != 0) { /* also where links are not supported */
-        cannot_write(err, o->path);
-        unlink(o->temporary);
-        return MT_OUTPUT;
-    }
-    return MT_OK;
+    return errno == EEXIST && !o->force ? refuse(err, o->path) : cannot_write(err, o->path);
 }
 
 enum mt_status mt_cli_output_commit(struct mt_cli_output *o, struct mt_error *err)
@@ -126,21 +90,12 @@ enum mt_status mt_cli_output_commit(struct mt_cli_output *o, struct mt_error *er
     if (!o->path) {
         return MT_OK; /* standard output is checked when the program ends */
     }
-    enum mt_status status = MT_OK;
     bool failed = ferror(o->stream) != 0;
     errno = EIO;
     failed |= fclose(o->stream) != 0;
     o->stream = NULL;
-    if (failed) {
-        status = cannot_write(err, o->path);
-        if (o->temporary) {
-            unlink(o->temporary);
-        }
-    } else if (o->temporary) {
-        status = take_name(o, err);
-    }
-    mt_mem_free(o->temporary);
-    o->temporary = NULL;
+    enum mt_status status = failed ? cannot_write(err, o->path) : finish(o, err);
+    mt_unfinished_drop(o);
     return status;
 }
 
@@ -149,9 +104,8 @@ void mt_cli_output_abandon(struct mt_cli_output *o)
     if (o->path && o->stream) {
         fclose(o->stream);
     }
-    if (o->temporary) {
-        unlink(o->temporary);
-        mt_mem_free(o->temporary);
+    if (o->path) {
+        mt_unfinished_drop(o);
     }
-    *o = (struct mt_cli_output){0};
+    *o = (struct mt_cli_output){.nameless = -1};
 }

@@ -113,6 +113,7 @@ void mt_cli_init(struct mt_cli *cli)
 {
     occupy_standard_streams();
     signal(SIGPIPE, SIG_DFL); /* "| head" ends memtool without a word, whatever the parent set */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is one that cannot be written */
     /* For the width of characters. C.UTF-8 first: then output does not depend on the user's locale.
      */
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
