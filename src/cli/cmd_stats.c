@@ -2,12 +2,25 @@
 /* stats: how much is allocated, active, reserved, lost. */
 #include <memtool/report_verbs.h>
 
+#include "card_figures.h"
 #include "each_file.h"
+
+struct stats_settings {
+    struct mt_filter_settings filters; /* first: with the common options at its head */
+    struct mt_card_settings card;
+};
+
+/* What reports look at. */
+struct stats_input {
+    const struct mt_account_figures *figures;
+};
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option_group GROUPS[] = {
-    MT_FILTER_GROUP(struct mt_filter_settings),
+    {"The card", MT_CARD_OPTIONS, MT_CARD_OPTIONS_N, offsetof(struct stats_settings, card)},
+    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
+     offsetof(struct stats_settings, filters) + offsetof(struct mt_filter_settings, filter)},
 };
 
 const struct mt_command mt_cmd_stats = {
@@ -25,7 +38,7 @@ const struct mt_command mt_cmd_stats = {
                 "memtool stats --json *.pickle          one JSON object a line",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .settings_size = sizeof(struct mt_filter_settings),
+    .settings_size = sizeof(struct stats_settings),
     .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
@@ -58,42 +71,78 @@ static enum mt_status find_trust(struct mt_trust *trust, const struct mt_snapsho
     return status;
 }
 
-static enum mt_status print(const struct mt_report *r, const struct mt_snapshot *s,
-                            struct mt_filtered *f, const struct mt_totals *t, bool one_line,
-                            struct mt_error *err)
+static enum mt_status print(const struct mt_report *r, struct mt_stats *x, struct mt_filtered *f,
+                            bool one_line, struct mt_error *err)
 {
     if (r->json) {
-        return mt_report_stats_json(r, s, t, one_line, err);
+        return mt_report_stats_json(r, x, one_line, err);
     }
     if (r->separator) {
-        return mt_report_stats_csv(r, s, t, err);
+        return mt_report_stats_csv(r, x->snapshot, x->totals, err);
     }
     struct mt_trust trust = {0};
-    enum mt_status status = find_trust(&trust, s, f, t, err);
+    enum mt_status status = find_trust(&trust, x->snapshot, f, x->totals, err);
     if (status == MT_OK) {
-        status = mt_report_stats_text(r, s, f, t, &trust, err);
+        x->trust = &trust;
+        status = mt_report_stats_text(r, x, err);
     }
     mt_trust_release(&trust);
     return status;
+}
+
+/* The account is of whole cards: a filter that leaves out memory leaves it out too. */
+static bool is_of_devices(const struct mt_filter *f)
+{
+    struct mt_filter but_device = *f;
+    but_device.device = -1;
+    return mt_filter_is_open(&but_device);
+}
+
+static enum mt_status find_accounts(struct mt_accounts *all, const struct mt_snapshot *s,
+                                    const struct mt_filter *f,
+                                    const struct mt_account_figures *figures, struct mt_error *err)
+{
+    MT_TRY(mt_accounts_find(all, s, figures, err));
+    if (figures->used_known && all->v.n > 1 && f->device < 0) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                       "--device-used is of one card and this snapshot has %zu: add --device",
+                       all->v.n);
+    }
+    return MT_OK;
 }
 
 static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,
                              struct mt_filtered *f, const struct mt_each_file *each,
                              struct mt_error *err)
 {
+    const struct stats_input *in = each->settings;
     struct mt_totals t = {0};
+    struct mt_accounts accounts = {0};
+    struct mt_stats x = {.snapshot = s, .filtered = f, .totals = &t};
     enum mt_status status = mt_totals_find(&t, s, f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, err);
-    if (status == MT_OK) {
-        status = print(r, s, f, &t, each->several, err);
+    if (status == MT_OK && is_of_devices(f->filter)) {
+        status = find_accounts(&accounts, s, f->filter, in->figures, err);
+        x.accounts = &accounts;
     }
+    if (status == MT_OK) {
+        status = print(r, &x, f, each->several, err);
+    }
+    mt_accounts_release(&accounts);
     mt_totals_release(&t);
     return status;
 }
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
-    struct mt_filter_settings *o = settings;
-    struct mt_each_file each = {.report = report, .settings = o};
-    int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
-    return code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
+    struct stats_settings *o = settings;
+    struct mt_filter_settings *filters = &o->filters;
+    struct mt_card_input card = {0};
+    struct stats_input in = {&card.figures};
+    struct mt_each_file each = {.report = report, .settings = &in};
+    int code = mt_cli_no_fate_filters(cli, &filters->filter, "memtool trace");
+    code = code ? code : mt_card_input_read(cli, &o->card, &card);
+    code = code ? code
+                : mt_cli_each_file(cli, &filters->common, &filters->filter, files, n_files, &each);
+    mt_card_input_release(&card);
+    return code;
 }

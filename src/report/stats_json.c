@@ -4,6 +4,7 @@
 
 #include <memtool/report_verbs.h>
 
+#include "account_report.h"
 #include "json_put.h"
 
 static void put_counters(struct mt_put *p, cJSON *o, const struct mt_counters *c)
@@ -144,9 +145,10 @@ static void put_sizes(struct mt_put *p, cJSON *o, const struct mt_device_totals 
     }
 }
 
-enum mt_status mt_report_stats_json(const struct mt_report *r, const struct mt_snapshot *s,
-                                    const struct mt_totals *t, bool one_line, struct mt_error *err)
+enum mt_status mt_report_stats_json(const struct mt_report *r, const struct mt_stats *x,
+                                    bool one_line, struct mt_error *err)
 {
+    const struct mt_totals *t = x->totals;
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "stats/1");
     cJSON *devices = mt_put_array(&p, root, "devices");
@@ -157,10 +159,11 @@ enum mt_status mt_report_stats_json(const struct mt_report *r, const struct mt_s
         put_counters(&p, o, &d->all);
         mt_put_i64(&p, o, "reserved_unallocated_bytes",
                    (int64_t)(d->all.reserved - d->all.allocated));
-        put_parts(&p, o, s, d);
-        put_trace(&p, o, s, &d->trace);
+        put_parts(&p, o, x->snapshot, d);
+        put_trace(&p, o, x->snapshot, &d->trace);
         put_activity(&p, o, &d->trace);
         put_sizes(&p, o, d);
+        mt_account_json(&p, o, x->accounts ? mt_accounts_device(x->accounts, d->device) : NULL);
     }
     cJSON *filter = mt_put_object(&p, root, "left_out");
     mt_put_u64(&p, filter, "segments", t->segments_left_out);

@@ -8,6 +8,7 @@
 #include <memtool/page_map.h>
 #include <memtool/report_verbs.h>
 
+#include "account_report.h"
 #include "figures.h"
 #include "stats_sections.h"
 
@@ -80,35 +81,37 @@ static void print_left_out(const struct mt_report *r, const struct mt_totals *t)
     }
 }
 
-static enum mt_status device(const struct mt_report *r, const struct mt_snapshot *s,
-                             const struct mt_filtered *f, const struct mt_device_totals *d,
-                             struct mt_error *err)
+static enum mt_status device(const struct mt_report *r, const struct mt_stats *x,
+                             const struct mt_device_totals *d, struct mt_error *err)
 {
+    const struct mt_snapshot *s = x->snapshot;
     fprintf(r->out, "\n%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s,
             mt_color_end(r));
     MT_TRY(overview(r, d, err));
+    MT_TRY(
+        mt_account_text(r, x->accounts ? mt_accounts_device(x->accounts, d->device) : NULL, err));
     if (d->all.segments) {
         MT_TRY(mt_stats_parts(r, s, d, err));
     }
     MT_TRY(mt_stats_trace(r, s, d, err));
     MT_TRY(mt_stats_sizes(r, d, err));
     MT_TRY(mt_stats_segment_sizes(r, d, err));
-    return mt_stats_page_map(r, s, f, d, err);
+    return mt_stats_page_map(r, s, x->filtered, d, err);
 }
 
-enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_snapshot *s,
-                                    const struct mt_filtered *f, const struct mt_totals *t,
-                                    const struct mt_trust *trust, struct mt_error *err)
+enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_stats *x,
+                                    struct mt_error *err)
 {
+    const struct mt_totals *t = x->totals;
     fputs(mt_color_begin(r, MT_COLOR_HEAD), r->out);
     mt_text_put(r, r->file);
     fprintf(r->out, "%s\n", mt_color_end(r));
-    MT_TRY(mt_report_trust(r, s, trust, err));
+    MT_TRY(mt_report_trust(r, x->snapshot, x->trust, err));
     if (t->devices.n == 0) {
         fputs("\nNo device has memory or events here.\n", r->out);
     }
     for (size_t i = 0; i < t->devices.n; i++) {
-        MT_TRY(device(r, s, f, &t->devices.v[i], err));
+        MT_TRY(device(r, x, &t->devices.v[i], err));
     }
     print_left_out(r, t);
     return MT_OK;

@@ -16,12 +16,16 @@ static void totals(const struct mt_report *r, const struct mt_snapshot *s, struc
     struct mt_error err;
     struct mt_totals t = {0};
     struct mt_trust trust = {0};
+    struct mt_accounts accounts = {0};
+    struct mt_stats x = {s, f, &t, &accounts, &trust};
     if (mt_totals_find(&t, s, f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, &err) == MT_OK &&
-        mt_trust_find(&trust, s, &t, &err) == MT_OK) {
-        (void)!mt_report_stats_text(r, s, f, &t, &trust, &err);
-        (void)!mt_report_stats_json(r, s, &t, true, &err);
+        mt_trust_find(&trust, s, &t, &err) == MT_OK &&
+        mt_accounts_find(&accounts, s, NULL, &err) == MT_OK) {
+        (void)!mt_report_stats_text(r, &x, &err);
+        (void)!mt_report_stats_json(r, &x, true, &err);
         (void)!mt_report_info(r, s, &t, &trust, true, &err);
     }
+    mt_accounts_release(&accounts);
     mt_trust_release(&trust);
     mt_totals_release(&t);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The options --device-used and --nvidia-smi: what the card itself reported. */
+#ifndef MEMTOOL_CLI_CARD_FIGURES_H
+#define MEMTOOL_CLI_CARD_FIGURES_H
+
+#include <memtool/account.h>
+
+#include "command.h"
+
+struct mt_card_settings {
+    uint64_t device_used;
+    const char *smi_file;
+};
+
+extern const struct mt_option MT_CARD_OPTIONS[]; /* of struct mt_card_settings */
+enum { MT_CARD_OPTIONS_N = 2 };
+
+struct mt_card_input {
+    struct mt_account_figures figures;
+    struct mt_smi smi;
+    struct mt_buf text;
+};
+
+/* Reads what the options name. 0, or the exit code after saying what is wrong. Release it also
+ * after a failure. */
+int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
+                       struct mt_card_input *in);
+void mt_card_input_release(struct mt_card_input *in);
+
+#endif
