@@ -45,6 +45,11 @@ $(FAKE_CUDART): $(BUILD)/tests/fake_cuda/fake_cudart.o
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-soname,libcudart.so.13 $^ \
 	  -ldl -o $@
+# for the size of a context
+FAKE_NVML := $(BUILD)/tests/fake_cuda/libnvidia-ml.so.1
+$(FAKE_NVML): $(BUILD)/tests/fake_cuda/fake_nvml.o
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 $^ -ldl -o $@
 
 # Unit tests test_live_*: over the fake driver, which they find by dlopen as a program would.
 TEST_DEVICE := $(BUILD)/tests/device/device_conformance.o
@@ -90,7 +95,7 @@ $(BUILD)/tests/live/torch_program: tests/live/torch_program.cpp $(BUILD)/tests/l
 RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHON) tests/live/run-live $(BUILD)
 
 .PHONY: live-tests check-live
-live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
 tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The snapshot file, in the schema that PyTorch 2.5 and later write (see memtool-snapshot(5)):
- * segments, device_traces, allocator_settings, external_annotations. Stacks, frames and strings
+ * segments, device_traces, allocator_settings, external_annotations, and host_segments and
+ * host_traces of 2.14 where pinned memory was recorded. Stacks, frames and strings
  * are written once and remembered, which is what keeps such files small. memtool's own reader,
  * PyTorch's viewer and its command line open them.
  *
@@ -111,6 +112,7 @@ struct mt_dump {
     int device; /* of the walk that is running */
     struct trace traces[MT_RECORD_DEVICES_MAX];
     int n_traces;
+    struct trace host_trace;
     MT_VEC(uint64_t) streams;
     MT_VEC(struct mt_str) strings; /* the bytes lie in the recorder's arena, which only grows */
     MT_VEC(struct mt_live_frame) frames;
@@ -119,6 +121,7 @@ struct mt_dump {
     MT_VEC(struct mt_record_mark) marks;
     const struct mt_alloc_settings *settings;
     const char *conf;
+    struct mt_own own;
     /* while writing: numbers in the pickle's memo */
     uint32_t words[WORD_COUNT];
     uint32_t *string_numbers, *frame_numbers, *stack_numbers;
@@ -138,6 +141,8 @@ void mt_dump_free(struct mt_dump *d)
     for (int i = 0; i < d->n_traces; i++) {
         mt_mem_free(d->traces[i].v);
     }
+    mt_mem_free(d->host_trace.v);
+    mt_own_release(&d->own);
     mt_vec_release(&d->segments);
     mt_vec_release(&d->blocks);
     mt_vec_release(&d->streams);
@@ -208,9 +213,8 @@ void mt_dump_sort(struct mt_dump *d)
     }
 }
 
-static bool copy_trace(struct mt_dump *d, const struct mt_record_ring *ring)
+static bool copy_trace(struct trace *t, const struct mt_record_ring *ring)
 {
-    struct trace *t = &d->traces[d->n_traces++];
     *t = (struct trace){0};
     t->n = (size_t)(ring->full ? ring->cap : ring->next);
     if (t->n == 0) {
@@ -252,9 +256,26 @@ enum mt_status mt_dump_add_recorder(struct mt_dump *d, const struct mt_recorder 
                 COPY(d->frames, t->frames) && COPY(d->stacks, t->stacks) &&
                 COPY(d->members, t->members) && copy_marks(d, r);
     for (int i = 0; done && i < n_devices && i < MT_RECORD_DEVICES_MAX; i++) {
-        done = copy_trace(d, &r->rings[i]);
+        done = copy_trace(&d->traces[d->n_traces++], &r->rings[i]);
     }
+    done = done && copy_trace(&d->host_trace, &r->rings[MT_RECORD_HOST]);
     return done ? MT_OK : mt_fail_nomem(err);
+}
+
+void mt_dump_take_own(struct mt_dump *d, struct mt_own *own)
+{
+    mt_own_release(&d->own);
+    d->own = *own;
+    *own = (struct mt_own){0};
+}
+
+uint64_t mt_dump_segment_bytes(const struct mt_dump *d, int device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < d->segments.n; i++) {
+        bytes += d->segments.v[i].device == device ? d->segments.v[i].view.size : 0;
+    }
+    return bytes;
 }
 
 void mt_dump_set_settings(struct mt_dump *d, const struct mt_alloc_settings *s, const char *conf)
@@ -350,7 +371,8 @@ static void put_segment(struct mt_dump *d, const struct segment *s)
 {
     const struct mt_alloc_segment_view *v = &s->view;
     mt_pickle_dict(&d->out);
-    put_uint(d, WORD_DEVICE, (uint64_t)s->device);
+    put_word(d, WORD_DEVICE);
+    mt_pickle_int(&d->out, s->device == MT_RECORD_HOST ? -1 : s->device);
     put_uint(d, WORD_ADDRESS, v->addr);
     put_uint(d, WORD_TOTAL_SIZE, v->size);
     put_uint(d, WORD_ALLOCATED_SIZE, v->allocated);
@@ -391,16 +413,33 @@ static void put_event(struct mt_dump *d, const struct mt_record_event *e)
     mt_pickle_dict_end(&d->out);
 }
 
+static void put_trace(struct mt_dump *d, const struct trace *t)
+{
+    mt_pickle_list(&d->out);
+    for (size_t i = 0; i < t->n; i++) {
+        put_event(d, &t->v[i]);
+    }
+    mt_pickle_list_end(&d->out);
+}
+
 static void put_traces(struct mt_dump *d)
 {
     mt_pickle_str(&d->out, MT_STR("device_traces"));
     mt_pickle_list(&d->out);
     for (int i = 0; i < d->n_traces; i++) {
-        mt_pickle_list(&d->out);
-        for (size_t k = 0; k < d->traces[i].n; k++) {
-            put_event(d, &d->traces[i].v[k]);
+        put_trace(d, &d->traces[i]);
+    }
+    mt_pickle_list_end(&d->out);
+}
+
+static void put_segments(struct mt_dump *d, const char *key, bool host)
+{
+    mt_pickle_str(&d->out, mt_str_from(key));
+    mt_pickle_list(&d->out);
+    for (size_t i = 0; i < d->segments.n; i++) {
+        if ((d->segments.v[i].device == MT_RECORD_HOST) == host) {
+            put_segment(d, &d->segments.v[i]);
         }
-        mt_pickle_list_end(&d->out);
     }
     mt_pickle_list_end(&d->out);
 }
@@ -464,17 +503,21 @@ static void put_marks(struct mt_dump *d)
 static void put_snapshot(struct mt_dump *d)
 {
     mt_pickle_dict(&d->out);
-    mt_pickle_str(&d->out, MT_STR("segments"));
-    mt_pickle_list(&d->out);
-    for (size_t i = 0; i < d->segments.n; i++) {
-        put_segment(d, &d->segments.v[i]);
-    }
-    mt_pickle_list_end(&d->out);
+    put_segments(d, "segments", false);
     put_traces(d);
     if (d->settings) {
         put_settings(d);
     }
     put_marks(d);
+    if (d->host_trace.n > 0) {
+        put_segments(d, "host_segments", true);
+        mt_pickle_str(&d->out, MT_STR("host_traces"));
+        put_trace(d, &d->host_trace);
+    }
+    if (d->own.mode) {
+        mt_pickle_str(&d->out, MT_STR("memtool"));
+        mt_own_put(&d->own, &d->out);
+    }
     mt_pickle_dict_end(&d->out);
 }
 

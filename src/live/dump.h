@@ -10,6 +10,7 @@
 #include <memtool/allocator.h>
 #include <memtool/error.h>
 
+#include "dump_own.h"
 #include "recorder.h"
 
 struct mt_dump;
@@ -23,7 +24,8 @@ void mt_dump_free(struct mt_dump *d);
 enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt_alloc *a,
                                   struct mt_error *err) MT_NODISCARD;
 
-/* A segment of one block, where there is no allocator to walk. Order as above. Errors: MT_NOMEM. */
+/* A segment of one block, where there is no allocator to walk; device MT_RECORD_HOST makes it one
+ * of the host's, which come last. Order as above. Errors: MT_NOMEM. */
 enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,
                                    const struct mt_alloc_segment_view *segment,
                                    const struct mt_alloc_block_view *block, struct mt_error *err)
@@ -36,6 +38,12 @@ void mt_dump_sort(struct mt_dump *d);
  * MT_NOMEM. */
 enum mt_status mt_dump_add_recorder(struct mt_dump *d, const struct mt_recorder *r, int n_devices,
                                     struct mt_error *err) MT_NODISCARD;
+
+/* What goes under memtool's own key; contents move, `own` is empty then. */
+void mt_dump_take_own(struct mt_dump *d, struct mt_own *own);
+
+/* With the lock: the sizes of a device's segments that were added. */
+uint64_t mt_dump_segment_bytes(const struct mt_dump *d, int device);
 
 /* The settings in force and the text that they were read from; borrowed until the dump is freed. */
 void mt_dump_set_settings(struct mt_dump *d, const struct mt_alloc_settings *s, const char *conf);

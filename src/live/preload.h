@@ -32,6 +32,19 @@
     X(RT_IPC_HANDLE, "cudaIpcGetMemHandle", RUNTIME)                                               \
     X(RT_GET_DEVICE, "cudaGetDevice", RUNTIME_ASKED)                                               \
     X(RT_LAST_ERROR, "cudaGetLastError", RUNTIME_ASKED)                                            \
+    X(RT_MALLOC_3D, "cudaMalloc3D", RUNTIME)                                                       \
+    X(RT_MALLOC_ARRAY, "cudaMallocArray", RUNTIME)                                                 \
+    X(RT_MALLOC_3D_ARRAY, "cudaMalloc3DArray", RUNTIME)                                            \
+    X(RT_FREE_ARRAY, "cudaFreeArray", RUNTIME)                                                     \
+    X(RT_MALLOC_MIPMAP, "cudaMallocMipmappedArray", RUNTIME)                                       \
+    X(RT_FREE_MIPMAP, "cudaFreeMipmappedArray", RUNTIME)                                           \
+    X(RT_FROM_POOL, "cudaMallocFromPoolAsync", RUNTIME)                                            \
+    X(RT_FROM_POOL_PTSZ, "cudaMallocFromPoolAsync_ptsz", RUNTIME)                                  \
+    X(RT_HOST_ALLOC, "cudaHostAlloc", RUNTIME)                                                     \
+    X(RT_MALLOC_HOST, "cudaMallocHost", RUNTIME)                                                   \
+    X(RT_FREE_HOST, "cudaFreeHost", RUNTIME)                                                       \
+    X(RT_REGISTER, "cudaHostRegister", RUNTIME)                                                    \
+    X(RT_UNREGISTER, "cudaHostUnregister", RUNTIME)                                                \
     X(RT_ENTRY_POINT, "cudaGetDriverEntryPoint", RUNTIME)                                          \
     X(RT_ENTRY_POINT_VERSION, "cudaGetDriverEntryPointByVersion", RUNTIME)                         \
     X(CU_ALLOC, "cuMemAlloc_v2", DRIVER)                                                           \
@@ -54,10 +67,35 @@
     X(CU_CAPTURE_END, "cuStreamEndCapture", DRIVER)                                                \
     X(CU_CAPTURE_END_PTSZ, "cuStreamEndCapture_ptsz", DRIVER)                                      \
     X(CU_STREAM_DESTROY, "cuStreamDestroy_v2", DRIVER)                                             \
+    X(CU_FROM_POOL, "cuMemAllocFromPoolAsync", DRIVER)                                             \
+    X(CU_FROM_POOL_PTSZ, "cuMemAllocFromPoolAsync_ptsz", DRIVER)                                   \
+    X(CU_POOL_CREATE, "cuMemPoolCreate", DRIVER)                                                   \
+    X(CU_POOL_DESTROY, "cuMemPoolDestroy", DRIVER)                                                 \
+    X(CU_ARRAY, "cuArrayCreate_v2", DRIVER)                                                        \
+    X(CU_ARRAY_3D, "cuArray3DCreate_v2", DRIVER)                                                   \
+    X(CU_ARRAY_DESTROY, "cuArrayDestroy", DRIVER)                                                  \
+    X(CU_MIPMAP, "cuMipmappedArrayCreate", DRIVER)                                                 \
+    X(CU_MIPMAP_DESTROY, "cuMipmappedArrayDestroy", DRIVER)                                        \
+    X(CU_HOST_ALLOC, "cuMemHostAlloc", DRIVER)                                                     \
+    X(CU_ALLOC_HOST, "cuMemAllocHost_v2", DRIVER)                                                  \
+    X(CU_FREE_HOST, "cuMemFreeHost", DRIVER)                                                       \
+    X(CU_REGISTER, "cuMemHostRegister_v2", DRIVER)                                                 \
+    X(CU_UNREGISTER, "cuMemHostUnregister", DRIVER)                                                \
+    X(CU_PRIMARY, "cuDevicePrimaryCtxRetain", DRIVER)                                              \
     X(CU_PROC, "cuGetProcAddress", DRIVER)                                                         \
     X(CU_PROC_V2, "cuGetProcAddress_v2", DRIVER)                                                   \
     X(CU_DEVICE, "cuCtxGetDevice", UNWATCHED)                                                      \
-    X(CU_INFO, "cuMemGetInfo_v2", UNWATCHED)
+    X(CU_INFO, "cuMemGetInfo_v2", UNWATCHED)                                                       \
+    X(CU_CAPTURE_MODE, "cuThreadExchangeStreamCaptureMode", UNWATCHED)                             \
+    X(CU_CURRENT, "cuCtxGetCurrent", UNWATCHED)                                                    \
+    X(CU_PUSH, "cuCtxPushCurrent_v2", UNWATCHED)                                                   \
+    X(CU_POP, "cuCtxPopCurrent_v2", UNWATCHED)                                                     \
+    X(CU_PRIMARY_STATE, "cuDevicePrimaryCtxGetState", UNWATCHED)                                   \
+    X(CU_PRIMARY_RELEASE, "cuDevicePrimaryCtxRelease_v2", UNWATCHED)                               \
+    X(CU_BUS_ID, "cuDeviceGetPCIBusId", UNWATCHED)                                                 \
+    X(CU_TOTAL, "cuDeviceTotalMem_v2", UNWATCHED)                                                  \
+    X(CU_POOL_DEFAULT, "cuDeviceGetDefaultMemPool", UNWATCHED)                                     \
+    X(CU_POOL_GET, "cuMemPoolGetAttribute", UNWATCHED)
 
 enum mt_preload_call {
 #define X(id, symbol, lives) MT_CALL_##id,
@@ -78,7 +116,10 @@ mt_preload_function mt_preload_real(enum mt_preload_call call);
  * `found`; `found` itself for everything else. Accepts NULL for `found`. */
 void *mt_preload_replace(const char *symbol, void *found);
 
-/* The watcher of a call, as the process sees it (preload_driver.c, preload_runtime.c). */
+/* How often a lookup was given a watcher. */
+uint64_t mt_preload_lookups(void);
+
+/* The watcher of a call, as the process sees it (preload_driver.c and the files of the doors). */
 mt_preload_function mt_preload_watcher(enum mt_preload_call call);
 
 /* ---- mode cache (preload_cache.c); where it is not on, everything passes ---- */
@@ -112,20 +153,27 @@ bool mt_preload_on(void);
 
 /* Whether this thread is at work for memtool itself: then nothing is watched or replaced. */
 bool mt_preload_own(void);
+void mt_preload_own_begin(void); /* until mt_preload_own_end */
+void mt_preload_own_end(void);
 
 /* Around a real call. False: it is a part of a watched call, or memtool's own, or nothing is
  * recorded; then it goes straight through, without mt_preload_leave. */
 bool mt_preload_enter(void);
 void mt_preload_leave(void);
 
+/* Before a driver's allocation, entered or not: the first look at the device, if it is due. */
+void mt_preload_look(void);
+
 /* After an allocation, still entered: `result` is what it returned (2 is out of memory in runtime
- * and driver alike), `addr` counts when it is 0. `device` -1: the current one. */
+ * and driver alike), `addr` counts when it is 0. `device` -1: the current one; MT_RECORD_HOST:
+ * pinned memory of the host. */
 struct mt_preload_request {
     int result;
     int device;
     uint64_t addr;
     uint64_t size;
     uint64_t stream;
+    bool by_driver; /* through one of the driver's doors */
 };
 void mt_preload_allocated(const struct mt_preload_request *r);
 
@@ -152,9 +200,11 @@ struct mt_live;
 struct mt_live *mt_preload_live(void);
 
 /* Physical memory, which has no address of its own: it stands at MT_PRELOAD_PAGES and above, and
- * is there as long as a handle or a mapping holds it. */
+ * is there as long as a handle or a mapping holds it. So do arrays, whose handles are told apart by
+ * MT_PRELOAD_ARRAYS. `device` as in a request. */
 #define MT_PRELOAD_PAGES ((uint64_t)1 << 60)
-void mt_preload_page_created(int result, uint64_t handle, uint64_t size, int device);
+#define MT_PRELOAD_ARRAYS ((uint64_t)1 << 63)
+void mt_preload_page_created(const struct mt_preload_request *r, uint64_t handle);
 void mt_preload_page_retained(uint64_t handle);
 void mt_preload_page_released(uint64_t handle);
 void mt_preload_page_mapped(uint64_t addr, uint64_t handle);

@@ -29,6 +29,35 @@ MT_DOOR int cudaFreeAsync_ptsz(void *ptr, void *stream);
 MT_DOOR int cudaMemGetInfo(size_t *free_bytes, size_t *total);
 MT_DOOR int cudaDeviceReset(void);
 MT_DOOR int cudaIpcGetMemHandle(void *handle, void *ptr);
+/* The parts of driver_types.h 13.0 that calls carry. */
+struct mt_cuda_extent {
+    size_t width, height, depth;
+};
+struct mt_cuda_pitched {
+    void *ptr;
+    size_t pitch, width, height;
+};
+struct mt_cuda_format {
+    int x, y, z, w; /* bits */
+    int kind;
+};
+
+MT_DOOR int cudaMalloc3D(struct mt_cuda_pitched *out, struct mt_cuda_extent extent);
+MT_DOOR int cudaMallocArray(void **array, const struct mt_cuda_format *format, size_t width,
+                            size_t height, unsigned flags);
+MT_DOOR int cudaMalloc3DArray(void **array, const struct mt_cuda_format *format,
+                              struct mt_cuda_extent extent, unsigned flags);
+MT_DOOR int cudaFreeArray(void *array);
+MT_DOOR int cudaMallocMipmappedArray(void **array, const struct mt_cuda_format *format,
+                                     struct mt_cuda_extent extent, unsigned levels, unsigned flags);
+MT_DOOR int cudaFreeMipmappedArray(void *array);
+MT_DOOR int cudaMallocFromPoolAsync(void **ptr, size_t size, void *pool, void *stream);
+MT_DOOR int cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size, void *pool, void *stream);
+MT_DOOR int cudaHostAlloc(void **ptr, size_t size, unsigned flags);
+MT_DOOR int cudaMallocHost(void **ptr, size_t size);
+MT_DOOR int cudaFreeHost(void *ptr);
+MT_DOOR int cudaHostRegister(void *ptr, size_t size, unsigned flags);
+MT_DOOR int cudaHostUnregister(void *ptr);
 MT_DOOR int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
                                     int *status);
 MT_DOOR int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
@@ -58,6 +87,34 @@ MT_DOOR int cuStreamBeginCaptureToGraph_ptsz(void *stream, void *graph, const vo
 MT_DOOR int cuStreamEndCapture(void *stream, void **graph);
 MT_DOOR int cuStreamEndCapture_ptsz(void *stream, void **graph);
 MT_DOOR int cuStreamDestroy_v2(void *stream);
+/* CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR of cuda.h 13.0. */
+struct mt_cuda_array {
+    size_t width, height;
+    int format;
+    unsigned channels;
+};
+struct mt_cuda_array_3d {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+};
+
+MT_DOOR int cuMemAllocFromPoolAsync(uint64_t *addr, size_t size, void *pool, void *stream);
+MT_DOOR int cuMemAllocFromPoolAsync_ptsz(uint64_t *addr, size_t size, void *pool, void *stream);
+MT_DOOR int cuMemPoolCreate(void **pool, const void *prop);
+MT_DOOR int cuMemPoolDestroy(void *pool);
+MT_DOOR int cuArrayCreate_v2(void **array, const struct mt_cuda_array *wanted);
+MT_DOOR int cuArray3DCreate_v2(void **array, const struct mt_cuda_array_3d *wanted);
+MT_DOOR int cuArrayDestroy(void *array);
+MT_DOOR int cuMipmappedArrayCreate(void **array, const struct mt_cuda_array_3d *wanted,
+                                   unsigned levels);
+MT_DOOR int cuMipmappedArrayDestroy(void *array);
+MT_DOOR int cuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+MT_DOOR int cuMemAllocHost_v2(void **ptr, size_t size);
+MT_DOOR int cuMemFreeHost(void *ptr);
+MT_DOOR int cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags);
+MT_DOOR int cuMemHostUnregister(void *ptr);
+MT_DOOR int cuDevicePrimaryCtxRetain(void **ctx, int device);
 MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
 MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                 int *status);

@@ -7,14 +7,18 @@
 #include <string.h>
 
 #include "preload.h"
+#include "preload_device.h"
 #include "preload_doors.h"
+#include "recorder.h"
 
 /* The beginning of CUmemAllocationProp, of cuda.h 13.0. */
 struct page_prop {
     int type, handle_types;
-    int location_type; /* 1: a device */
+    int location_type;
     int device;
 };
+
+enum { ON_DEVICE = 1 };
 
 static int done(int result, const uint64_t *addr, size_t size, const void *stream)
 {
@@ -22,7 +26,8 @@ static int done(int result, const uint64_t *addr, size_t size, const void *strea
                                          .device = -1,
                                          .addr = result == 0 ? *addr : 0,
                                          .size = size,
-                                         .stream = (uintptr_t)stream};
+                                         .stream = (uintptr_t)stream,
+                                         .by_driver = true};
     mt_preload_allocated(&r);
     mt_preload_leave();
     return result;
@@ -31,6 +36,7 @@ static int done(int result, const uint64_t *addr, size_t size, const void *strea
 MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size)
 {
     MT_REAL(CU_ALLOC, (uint64_t *, size_t));
+    mt_preload_look();
     if (!mt_preload_enter()) {
         return real(addr, size);
     }
@@ -44,6 +50,7 @@ MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size)
 MT_DOOR int cuMemAllocManaged(uint64_t *addr, size_t size, unsigned flags)
 {
     MT_REAL(CU_ALLOC_MANAGED, (uint64_t *, size_t, unsigned));
+    mt_preload_look();
     if (!mt_preload_enter()) {
         return real(addr, size, flags);
     }
@@ -54,6 +61,7 @@ MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size
                                unsigned element)
 {
     MT_REAL(CU_ALLOC_PITCH, (uint64_t *, size_t *, size_t, size_t, unsigned));
+    mt_preload_look();
     if (!mt_preload_enter()) {
         return real(addr, pitch, width, height, element);
     }
@@ -61,9 +69,19 @@ MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size
     return done(result, addr, (result == 0 ? *pitch : width) * height, NULL);
 }
 
+/* Also when the runtime is watched: the pool is the driver's. */
+static void look_at_pool(void)
+{
+    mt_preload_look();
+    if (mt_preload_on() && !mt_preload_own()) {
+        mt_preload_pool_used();
+    }
+}
+
 MT_DOOR int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream)
 {
     MT_REAL(CU_ALLOC_ASYNC, (uint64_t *, size_t, void *));
+    look_at_pool();
     if (!mt_preload_enter()) {
         return real(addr, size, stream);
     }
@@ -73,6 +91,7 @@ MT_DOOR int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream)
 MT_DOOR int cuMemAllocAsync_ptsz(uint64_t *addr, size_t size, void *stream)
 {
     MT_REAL(CU_ALLOC_ASYNC_PTSZ, (uint64_t *, size_t, void *));
+    look_at_pool();
     if (!mt_preload_enter()) {
         return real(addr, size, stream);
     }
@@ -124,14 +143,20 @@ MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigne
 {
     const struct page_prop *p = prop;
     MT_REAL(CU_CREATE, (uint64_t *, size_t, const void *, unsigned long long));
-    if (!p || p->location_type != 1 || !mt_preload_enter()) {
-        return real(handle, size, prop, flags); /* memory of the host is not the device's */
+    mt_preload_look();
+    if (!p || !mt_preload_enter()) {
+        return real(handle, size, prop, flags);
     }
     int result = real(handle, size, prop, flags);
     if (mt_preload_cache_made_room(result)) {
         result = real(handle, size, prop, flags);
     }
-    mt_preload_page_created(result, result == 0 ? *handle : 0, size, p->device);
+    const struct mt_preload_request r = {.result = result,
+                                         .device = p->location_type == ON_DEVICE ? p->device
+                                                                                 : MT_RECORD_HOST,
+                                         .size = size,
+                                         .by_driver = true};
+    mt_preload_page_created(&r, result == 0 ? *handle : 0);
     mt_preload_leave();
     return result;
 }
@@ -191,14 +216,21 @@ static const struct {
     {"cuMemAllocPitch", "cuMemAllocPitch_v2", 3020},
     {"cuStreamBeginCapture", "cuStreamBeginCapture_v2", 10010},
     {"cuStreamDestroy", "cuStreamDestroy_v2", 4000},
+    {"cuMemAllocHost", "cuMemAllocHost_v2", 3020},
+    {"cuMemHostRegister", "cuMemHostRegister_v2", 6050},
+    {"cuArrayCreate", "cuArrayCreate_v2", 3020},
+    {"cuArray3DCreate", "cuArray3DCreate_v2", 3020},
     {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
 };
 
 /* The names with a variant for a default stream of each thread. */
 static bool has_own_stream(const char *symbol)
 {
-    static const char *const names[] = {"cuMemAllocAsync", "cuMemFreeAsync",
-                                        "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph",
+    static const char *const names[] = {"cuMemAllocAsync",
+                                        "cuMemFreeAsync",
+                                        "cuMemAllocFromPoolAsync",
+                                        "cuStreamBeginCapture_v2",
+                                        "cuStreamBeginCaptureToGraph",
                                         "cuStreamEndCapture"};
     size_t i = 0;
     while (i < sizeof names / sizeof names[0] && strcmp(names[i], symbol) != 0) {
@@ -264,6 +296,19 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(RT_MEM_INFO, cudaMemGetInfo),
         W(RT_RESET, cudaDeviceReset),
         W(RT_IPC_HANDLE, cudaIpcGetMemHandle),
+        W(RT_MALLOC_3D, cudaMalloc3D),
+        W(RT_MALLOC_ARRAY, cudaMallocArray),
+        W(RT_MALLOC_3D_ARRAY, cudaMalloc3DArray),
+        W(RT_FREE_ARRAY, cudaFreeArray),
+        W(RT_MALLOC_MIPMAP, cudaMallocMipmappedArray),
+        W(RT_FREE_MIPMAP, cudaFreeMipmappedArray),
+        W(RT_FROM_POOL, cudaMallocFromPoolAsync),
+        W(RT_FROM_POOL_PTSZ, cudaMallocFromPoolAsync_ptsz),
+        W(RT_HOST_ALLOC, cudaHostAlloc),
+        W(RT_MALLOC_HOST, cudaMallocHost),
+        W(RT_FREE_HOST, cudaFreeHost),
+        W(RT_REGISTER, cudaHostRegister),
+        W(RT_UNREGISTER, cudaHostUnregister),
         W(RT_ENTRY_POINT, cudaGetDriverEntryPoint),
         W(RT_ENTRY_POINT_VERSION, cudaGetDriverEntryPointByVersion),
         W(CU_ALLOC, cuMemAlloc_v2),
@@ -286,6 +331,21 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(CU_CAPTURE_END, cuStreamEndCapture),
         W(CU_CAPTURE_END_PTSZ, cuStreamEndCapture_ptsz),
         W(CU_STREAM_DESTROY, cuStreamDestroy_v2),
+        W(CU_FROM_POOL, cuMemAllocFromPoolAsync),
+        W(CU_FROM_POOL_PTSZ, cuMemAllocFromPoolAsync_ptsz),
+        W(CU_POOL_CREATE, cuMemPoolCreate),
+        W(CU_POOL_DESTROY, cuMemPoolDestroy),
+        W(CU_ARRAY, cuArrayCreate_v2),
+        W(CU_ARRAY_3D, cuArray3DCreate_v2),
+        W(CU_ARRAY_DESTROY, cuArrayDestroy),
+        W(CU_MIPMAP, cuMipmappedArrayCreate),
+        W(CU_MIPMAP_DESTROY, cuMipmappedArrayDestroy),
+        W(CU_HOST_ALLOC, cuMemHostAlloc),
+        W(CU_ALLOC_HOST, cuMemAllocHost_v2),
+        W(CU_FREE_HOST, cuMemFreeHost),
+        W(CU_REGISTER, cuMemHostRegister_v2),
+        W(CU_UNREGISTER, cuMemHostUnregister),
+        W(CU_PRIMARY, cuDevicePrimaryCtxRetain),
         W(CU_PROC, cuGetProcAddress),
         W(CU_PROC_V2, cuGetProcAddress_v2),
     };

@@ -36,6 +36,7 @@ typedef void *(*dlsym_function)(void *handle, const char *name);
 static struct {
     _Atomic(dlsym_function) dlsym;
     _Atomic(mt_preload_function) real[MT_CALL_COUNT];
+    _Atomic uint64_t lookups;
 } found;
 
 /* ISO C knows no cast from an object's address to a function's. */
@@ -122,7 +123,13 @@ void *mt_preload_replace(const char *symbol, void *address)
         calls[call].lives == RUNTIME) {
         return address;
     }
+    atomic_fetch_add_explicit(&found.lookups, 1, memory_order_relaxed);
     return address_of(watcher);
+}
+
+uint64_t mt_preload_lookups(void)
+{
+    return atomic_load_explicit(&found.lookups, memory_order_relaxed);
 }
 
 /* A sanitizer's runtime looks its own functions up by dlsym before instrumented code may run, so

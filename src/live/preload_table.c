@@ -146,7 +146,8 @@ static enum mt_status dump_held(const struct mt_preload_held *h, struct mt_dump 
                                               .requested = h->size,
                                               .stack = h->stack,
                                               .state = MT_ALLOC_IN_USE};
-    const struct mt_alloc_segment_view segment = {.addr = h->addr,
+    const struct mt_alloc_segment_view segment = {.small = h->device == MT_RECORD_HOST,
+                                                  .addr = h->addr,
                                                   .size = h->size,
                                                   .stream = h->stream,
                                                   .allocated = h->size,

@@ -26,6 +26,8 @@
 #include "dumper.h"
 #include "live.h"
 #include "preload.h"
+#include "preload_account.h"
+#include "preload_device.h"
 #include "preload_table.h"
 
 enum mode { UNKNOWN, OFF, RECORD, CACHE };
@@ -39,11 +41,13 @@ static struct {
     bool forked;
     struct mt_quick_lock own_lock;
     struct mt_quick_lock
-        *lock; /* of table, recorder, n_devices; that of `live` when there is one */
+        *lock; /* of table, account, recorder, n_devices; that of `live` when there is one */
     pthread_mutex_t dump_lock;
     struct mt_recorder *recorder;
     struct mt_live *live; /* mode cache: the allocator, whose recorder this is; else NULL */
     struct mt_preload_table table;
+    struct mt_preload_account account;
+    uint64_t runtime_calls, driver_calls;
     int n_devices;
     int (*holds_gil)(void); /* NULL: no Python */
     const char *list;       /* where snapshots are told of; NULL: nowhere */
@@ -76,6 +80,16 @@ bool mt_preload_on(void)
 bool mt_preload_own(void)
 {
     return thread.own > 0;
+}
+
+void mt_preload_own_begin(void)
+{
+    thread.own++;
+}
+
+void mt_preload_own_end(void)
+{
+    thread.own--;
 }
 
 static void say(const char *text)
@@ -118,8 +132,37 @@ static void tell(const char *why, const char *path)
     }
 }
 
+static struct mt_own_device own_of(const struct mt_dump *d, int device)
+{
+    const struct mt_preload_account *a = &watch.account;
+    uint64_t seen = mt_dump_segment_bytes(d, device);
+    struct mt_own_device own = {.device = device, .seen = {true, seen}};
+    if (!watch.live) { /* whose requests of the driver's are its own */
+        own.seen_peak = (struct mt_own_bytes){true, a->peak[device]};
+    }
+    return own;
+}
+
+/* What goes beside the allocations, as far as it stands under the lock. */
+static enum mt_status copy_own(const struct mt_dump *d, struct mt_own *own, struct mt_error *err)
+{
+    const struct mt_preload_account *a = &watch.account;
+    *own = (struct mt_own){.mode = watch.live ? "cache" : "record",
+                           .runtime_calls = watch.runtime_calls,
+                           .driver_calls = watch.driver_calls,
+                           .lookups = mt_preload_lookups()};
+    for (int i = 0; i <= MT_RECORD_HOST; i++) {
+        const struct mt_own_device device = own_of(d, i);
+        if ((device.seen.bytes > 0 || a->peak[i] > 0) && !mt_vec_push(&own->devices, device)) {
+            return mt_fail_nomem(err);
+        }
+    }
+    return mt_preload_account_copy(a, &watch.recorder->stacks, own, err);
+}
+
 static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
 {
+    struct mt_own own = {0};
     mt_quick_lock_take(watch.lock);
     enum mt_status status = watch.live
                                 ? mt_live_copy(watch.live, d, err)
@@ -130,7 +173,15 @@ static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
     if (status == MT_OK && watch.live) {
         mt_dump_sort(d);
     }
+    if (status == MT_OK) {
+        status = copy_own(d, &own, err);
+    }
     mt_quick_lock_give(watch.lock);
+    if (status == MT_OK) {
+        mt_preload_device_ask(&own);
+        mt_dump_take_own(d, &own);
+    }
+    mt_own_release(&own);
     return status;
 }
 
@@ -363,6 +414,15 @@ void mt_preload_leave(void)
     thread.watched = false;
 }
 
+void mt_preload_look(void)
+{
+    if (mt_preload_on() && thread.own == 0) {
+        thread.own++;
+        mt_preload_device_look(0);
+        thread.own--;
+    }
+}
+
 /* ---- stacks ---- */
 
 /* Of this thread; 0 for none. Takes the lock by itself, twice when the stack is new. */
@@ -405,31 +465,33 @@ uint32_t mt_preload_stack(bool is_free)
 
 /* ---- events ---- */
 
-static int current_device(void)
+static void note_gone(const struct mt_preload_held *h, uint32_t stack)
 {
-    int device = 0;
-    int (*get)(int *) = (int (*)(int *))mt_preload_real(MT_CALL_CU_DEVICE);
-    return get && get(&device) == 0 && device >= 0 ? device : 0;
-}
-
-/* Bytes free on the current device; 0 when the driver does not say. */
-static uint64_t device_free(void)
-{
-    size_t free_bytes = 0, total = 0;
-    int (*get)(size_t *, size_t *) = (int (*)(size_t *, size_t *))mt_preload_real(MT_CALL_CU_INFO);
-    return get && get(&free_bytes, &total) == 0 ? free_bytes : 0;
+    static const enum mt_record_action actions[] = {
+        MT_RECORD_FREE_REQUESTED, MT_RECORD_FREE_COMPLETED, MT_RECORD_SEGMENT_FREE};
+    struct mt_recorder *r = watch.recorder;
+    mt_preload_account_sub(&watch.account, &r->stacks, h->device, h->size, h->stack);
+    mt_recorder_tick(r);
+    for (size_t i = 0; i < MT_COUNT(actions); i++) {
+        mt_recorder_event(r, h->device, actions[i], h->addr, h->size, h->stream, stack);
+    }
 }
 
 static void note_held(const struct mt_preload_held *h)
 {
     struct mt_recorder *r = watch.recorder;
+    struct mt_preload_held old;
     if (h->device >= watch.n_devices && h->device < MT_RECORD_DEVICES_MAX) {
         watch.n_devices = h->device + 1;
+    }
+    if (mt_preload_table_take(&watch.table, h->addr, &old)) {
+        note_gone(&old, 0); /* its end was not seen */
     }
     mt_recorder_tick(r);
     if (!mt_preload_table_put(&watch.table, h)) {
         return; /* no memory: what is not in the table is not in the trace either */
     }
+    mt_preload_account_add(&watch.account, &r->stacks, h->device, h->size, h->stack);
     mt_recorder_event(r, h->device, MT_RECORD_SEGMENT_ALLOC, h->addr, h->size, h->stream, h->stack);
     mt_recorder_event(r, h->device, MT_RECORD_ALLOC, h->addr, h->size, h->stream, h->stack);
 }
@@ -437,7 +499,10 @@ static void note_held(const struct mt_preload_held *h)
 static void note_oom(int device, uint64_t size, uint64_t stream)
 {
     uint32_t stack = stack_here(false);
-    uint64_t left = device_free();
+    uint64_t left = 0, total;
+    if (device == MT_RECORD_HOST || !mt_preload_device_free(&left, &total)) {
+        left = 0;
+    }
     mt_quick_lock_take(watch.lock);
     if (device >= watch.n_devices && device < MT_RECORD_DEVICES_MAX) {
         watch.n_devices = device + 1;
@@ -445,7 +510,9 @@ static void note_oom(int device, uint64_t size, uint64_t stream)
     mt_recorder_tick(watch.recorder);
     mt_recorder_event(watch.recorder, device, MT_RECORD_OOM, left, size, stream, stack);
     mt_quick_lock_give(watch.lock);
-    mt_preload_refused();
+    if (device != MT_RECORD_HOST) { /* a program may well do without pinned memory */
+        mt_preload_refused();
+    }
 }
 
 void mt_preload_refused(void)
@@ -463,27 +530,20 @@ void mt_preload_allocated(const struct mt_preload_request *r)
         return;
     }
     thread.own++;
-    int device = r->device >= 0 ? r->device : current_device();
+    int device = r->device >= 0 ? r->device : mt_preload_device();
+    if (device != MT_RECORD_HOST && r->result == 0) {
+        mt_preload_device_look(r->device < 0 ? r->size : 0);
+    }
     if (r->result == OUT_OF_MEMORY) {
         note_oom(device, r->size, r->stream);
     } else if (r->addr != 0) {
         const struct mt_preload_held h = {r->addr, r->size, r->stream, device, stack_here(false)};
         mt_quick_lock_take(watch.lock);
+        *(r->by_driver ? &watch.driver_calls : &watch.runtime_calls) += 1;
         note_held(&h);
         mt_quick_lock_give(watch.lock);
     }
     thread.own--;
-}
-
-static void note_gone(const struct mt_preload_held *h, uint32_t stack)
-{
-    static const enum mt_record_action actions[] = {
-        MT_RECORD_FREE_REQUESTED, MT_RECORD_FREE_COMPLETED, MT_RECORD_SEGMENT_FREE};
-    mt_recorder_tick(watch.recorder);
-    for (size_t i = 0; i < MT_COUNT(actions); i++) {
-        mt_recorder_event(watch.recorder, h->device, actions[i], h->addr, h->size, h->stream,
-                          stack);
-    }
 }
 
 void mt_preload_take(uint64_t addr, struct mt_preload_taken *out)
@@ -514,12 +574,12 @@ void mt_preload_freed(const struct mt_preload_taken *t, int result)
 
 /* ---- physical memory ---- */
 
-void mt_preload_page_created(int result, uint64_t handle, uint64_t size, int device)
+void mt_preload_page_created(const struct mt_preload_request *wanted, uint64_t handle)
 {
-    struct mt_preload_request r = {result, device, 0, size, 0};
-    if (result == 0) {
+    struct mt_preload_request r = *wanted;
+    if (r.result == 0) {
         mt_quick_lock_take(watch.lock);
-        r.addr = mt_preload_table_page(&watch.table, handle, size);
+        r.addr = mt_preload_table_page(&watch.table, handle, r.size);
         mt_quick_lock_give(watch.lock);
     }
     mt_preload_allocated(&r);

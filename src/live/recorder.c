@@ -51,7 +51,7 @@ void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
         return;
     }
     if (s->max_entries != r->settings.max_entries) {
-        for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+        for (int i = 0; i < MT_RECORD_RINGS; i++) {
             mt_mem_free(r->rings[i].v);
             r->rings[i] = (struct mt_record_ring){0};
         }
@@ -70,7 +70,7 @@ void mt_recorder_free(struct mt_recorder *r)
     if (!r) {
         return;
     }
-    for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+    for (int i = 0; i < MT_RECORD_RINGS; i++) {
         mt_mem_free(r->rings[i].v);
     }
     mt_mem_free(r->marks);
@@ -260,7 +260,7 @@ void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool 
 
 void mt_recorder_clear(struct mt_recorder *r)
 {
-    for (int i = 0; i < MT_RECORD_DEVICES_MAX; i++) {
+    for (int i = 0; i < MT_RECORD_RINGS; i++) {
         r->rings[i].next = 0;
         r->rings[i].full = false;
     }

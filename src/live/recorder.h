@@ -61,14 +61,20 @@ struct mt_record_mark { /* an annotation */
 };
 _Static_assert(sizeof(struct mt_record_mark) == 64, "a mark is 64 bytes");
 
-enum { MT_RECORD_DEVICES_MAX = 64, MT_RECORD_MARKS_MAX = 65536 };
+/* Behind the devices there is one more ring: pinned memory of the host. */
+enum {
+    MT_RECORD_DEVICES_MAX = 64,
+    MT_RECORD_HOST = MT_RECORD_DEVICES_MAX,
+    MT_RECORD_RINGS,
+    MT_RECORD_MARKS_MAX = 65536
+};
 
 struct mt_recorder {
     struct mt_record_settings settings;
     _Atomic uint32_t how;    /* what captures do, read without the lock; 0: recording is off */
     struct mt_python python; /* found once, then constant */
     struct mt_stack_table stacks;
-    struct mt_record_ring rings[MT_RECORD_DEVICES_MAX];
+    struct mt_record_ring rings[MT_RECORD_RINGS];
     MT_VEC(uint64_t) streams; /* handles by index; 0 is the default stream */
     uint64_t last_stream;     /* the one asked for last, and its index */
     uint16_t last_stream_index;
@@ -142,13 +148,14 @@ void mt_recorder_tick(struct mt_recorder *r);
 /* Makes the ring of `device` and the index of `stream` ready; false when out of memory. */
 bool mt_recorder_ready(struct mt_recorder *r, int device, uint64_t stream) MT_NODISCARD;
 
-/* Appends an event of `device`, overwriting the oldest when the ring is full. An event that finds
- * no memory for a ring or a stream is lost without a word: recording never fails a program. */
+/* Appends an event of `device` (or MT_RECORD_HOST), overwriting the oldest when the ring is full.
+ * An event that finds no memory for a ring or a stream is lost without a word: recording never
+ * fails a program. */
 static inline void mt_recorder_event(struct mt_recorder *r, int device,
                                      enum mt_record_action action, uint64_t addr, uint64_t size,
                                      uint64_t stream, uint32_t stack)
 {
-    if (device < 0 || device >= MT_RECORD_DEVICES_MAX) {
+    if (device < 0 || device >= MT_RECORD_RINGS) {
         return;
     }
     struct mt_record_ring *ring = &r->rings[device];

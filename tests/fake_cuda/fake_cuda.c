@@ -40,6 +40,7 @@ static struct fake {
     int devices;
     uint64_t memory;
     uint64_t used[MAX_DEVICES];
+    bool active[MAX_DEVICES]; /* the primary context has been made */
     struct thing *things;
     size_t n, cap;
     uint64_t next_handle;
@@ -273,6 +274,11 @@ int fake_device_total_mem(size_t *bytes, int device)
 int fake_primary_ctx_retain(void **ctx, int device)
 {
     ENTER("cuDevicePrimaryCtxRetain")
+    if (!fake.active[device]) {
+        const char *bytes = getenv("FAKE_CUDA_CONTEXT_BYTES");
+        fake.used[device] += bytes ? strtoull(bytes, NULL, 10) : 0;
+        fake.active[device] = true;
+    }
     *ctx = (void *)(uintptr_t)(0xc0 + device);
     return leave(MT_CUDA_SUCCESS);
 }
@@ -638,6 +644,14 @@ FAKE_API void fake_cuda_fail(const char *function, unsigned long n, int code)
     fake.fail_code = code;
     fake.failed = false;
     pthread_mutex_unlock(&fake.lock);
+}
+
+FAKE_API bool fake_cuda_active(int device)
+{
+    pthread_mutex_lock(&fake.lock);
+    bool active = fake.active[device];
+    pthread_mutex_unlock(&fake.lock);
+    return active;
 }
 
 FAKE_API bool fake_cuda_failed(void)

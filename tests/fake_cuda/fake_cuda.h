@@ -37,6 +37,10 @@ void fake_cuda_shut_down(void);
 /* Bytes of a device that are taken: allocated plus physical pages created. */
 uint64_t fake_cuda_used(int device);
 
+/* Whether the device's primary context has been made. It takes FAKE_CUDA_CONTEXT_BYTES of the
+ * environment, else nothing. */
+bool fake_cuda_active(int device);
+
 /* Bytes of another process: taken from what is free. */
 void fake_cuda_take(int device, uint64_t bytes);
 

@@ -9,6 +9,14 @@
 
 #define FAKE_API __attribute__((visibility("default")))
 
+struct extent {
+    size_t width, height, depth;
+};
+struct pitched {
+    void *ptr;
+    size_t pitch, width, height;
+};
+
 FAKE_API int cudaMalloc(void **ptr, size_t size);
 FAKE_API int cudaFree(void *ptr);
 FAKE_API int cudaMallocAsync(void **ptr, size_t size, void *stream);
@@ -24,6 +32,18 @@ FAKE_API int cudaStreamBeginCapture(void *stream, int mode);
 FAKE_API int cudaStreamEndCapture(void *stream, void **graph);
 FAKE_API int cudaStreamDestroy(void *stream);
 FAKE_API int cudaIpcGetMemHandle(void *handle, void *ptr);
+FAKE_API int cudaMallocFromPoolAsync(void **ptr, size_t size, void *pool, void *stream);
+FAKE_API int cudaMalloc3D(struct pitched *out, struct extent extent);
+FAKE_API int cudaMallocArray(void **array, const int *format, size_t width, size_t height,
+                             unsigned flags);
+FAKE_API int cudaMalloc3DArray(void **array, const int *format, struct extent extent,
+                               unsigned flags);
+FAKE_API int cudaFreeArray(void *array);
+FAKE_API int cudaHostAlloc(void **ptr, size_t size, unsigned flags);
+FAKE_API int cudaMallocHost(void **ptr, size_t size);
+FAKE_API int cudaFreeHost(void *ptr);
+FAKE_API int cudaHostRegister(void *ptr, size_t size, unsigned flags);
+FAKE_API int cudaHostUnregister(void *ptr);
 FAKE_API int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                               unsigned long long flags, int *status);
 
@@ -42,6 +62,13 @@ static struct {
     int (*capture)(void *stream, int mode);
     int (*capture_end)(void *stream, void **graph);
     int (*destroy)(void *stream);
+    int (*from_pool)(uint64_t *addr, size_t size, void *pool, void *stream);
+    int (*array)(void **array, const void *wanted);
+    int (*destroy_array)(void *array);
+    int (*host_alloc)(void **ptr, size_t size, unsigned flags);
+    int (*free_host)(void *ptr);
+    int (*pin)(void *ptr, size_t size, unsigned flags);
+    int (*unpin)(void *ptr);
 } driver;
 static _Thread_local int device_of_thread;
 static _Thread_local int last_error;
@@ -73,6 +100,13 @@ static void open_driver(void)
     get("cuStreamBeginCapture", &driver.capture);
     get("cuStreamEndCapture", &driver.capture_end);
     get("cuStreamDestroy", &driver.destroy);
+    get("cuMemAllocFromPoolAsync", &driver.from_pool);
+    get("cuArray3DCreate", &driver.array);
+    get("cuArrayDestroy", &driver.destroy_array);
+    get("cuMemHostAlloc", &driver.host_alloc);
+    get("cuMemFreeHost", &driver.free_host);
+    get("cuMemHostRegister", &driver.pin);
+    get("cuMemHostUnregister", &driver.unpin);
     driver.init(0);
 }
 
@@ -196,6 +230,78 @@ int cudaIpcGetMemHandle(void *handle, void *ptr)
 {
     memset(handle, 0, 64);
     return ptr ? enter() : 1;
+}
+
+int cudaMallocFromPoolAsync(void **ptr, size_t size, void *pool, void *stream)
+{
+    uint64_t addr = 0;
+    int result = enter();
+    result = result ? result : driver.from_pool(&addr, size, pool, stream);
+    *ptr = (void *)(uintptr_t)addr;
+    return result;
+}
+
+int cudaMalloc3D(struct pitched *out, struct extent e)
+{
+    out->pitch = (e.width + 511) / 512 * 512;
+    return allocate(&out->ptr, out->pitch * e.height * e.depth);
+}
+
+/* ---- arrays, of 4 bytes an element ---- */
+
+int cudaMalloc3DArray(void **array, const int *format, struct extent e, unsigned flags)
+{
+    const struct {
+        struct extent extent;
+        int format;
+        unsigned channels, flags;
+    } wanted = {e, 0x20, 1, flags};
+    (void)format;
+    int result = enter();
+    return result ? result : driver.array(array, &wanted);
+}
+
+int cudaMallocArray(void **array, const int *format, size_t width, size_t height, unsigned flags)
+{
+    const struct extent e = {width, height, 0};
+    return cudaMalloc3DArray(array, format, e, flags);
+}
+
+int cudaFreeArray(void *array)
+{
+    int result = enter();
+    return result ? result : driver.destroy_array(array);
+}
+
+/* ---- pinned memory of the host ---- */
+
+int cudaHostAlloc(void **ptr, size_t size, unsigned flags)
+{
+    int result = enter();
+    return result ? result : driver.host_alloc(ptr, size, flags);
+}
+
+int cudaMallocHost(void **ptr, size_t size)
+{
+    return cudaHostAlloc(ptr, size, 0);
+}
+
+int cudaFreeHost(void *ptr)
+{
+    int result = enter();
+    return result ? result : driver.free_host(ptr);
+}
+
+int cudaHostRegister(void *ptr, size_t size, unsigned flags)
+{
+    int result = enter();
+    return result ? result : driver.pin(ptr, size, flags);
+}
+
+int cudaHostUnregister(void *ptr)
+{
+    int result = enter();
+    return result ? result : driver.unpin(ptr);
 }
 
 int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,

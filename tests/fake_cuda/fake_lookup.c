@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allocator/cuda_driver.h"
@@ -20,6 +22,20 @@ FAKE_API int cuMemFreeAsync(uint64_t addr, void *stream);
 FAKE_API int cuStreamBeginCapture_v2(void *stream, int mode);
 FAKE_API int cuStreamEndCapture(void *stream, void **graph);
 FAKE_API int cuStreamDestroy_v2(void *stream);
+FAKE_API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
+FAKE_API int cuDeviceGetPCIBusId(char *out, int size, int device);
+FAKE_API int cuMemAllocFromPoolAsync(uint64_t *addr, size_t size, void *pool, void *stream);
+FAKE_API int cuMemPoolCreate(void **pool, const void *prop);
+FAKE_API int cuMemPoolDestroy(void *pool);
+FAKE_API int cuMemPoolGetAttribute(void *pool, int attribute, void *value);
+FAKE_API int cuArray3DCreate_v2(void **array, const void *wanted);
+FAKE_API int cuArrayCreate_v2(void **array, const void *wanted);
+FAKE_API int cuArrayDestroy(void *array);
+FAKE_API int cuMemHostAlloc(void **ptr, size_t size, unsigned flags);
+FAKE_API int cuMemAllocHost_v2(void **ptr, size_t size);
+FAKE_API int cuMemFreeHost(void *ptr);
+FAKE_API int cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags);
+FAKE_API int cuMemHostUnregister(void *ptr);
 FAKE_API int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                  int *status);
 
@@ -77,6 +93,130 @@ int cuMemFreeAsync(uint64_t addr, void *stream)
     return fake_mem_free(addr);
 }
 
+/* ---- the primary context, as others see it ---- */
+
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = fake_cuda_active(device);
+    return MT_CUDA_SUCCESS;
+}
+
+int cuDeviceGetPCIBusId(char *out, int size, int device)
+{
+    snprintf(out, (size_t)size, "0000:%02x:00.0", (unsigned)device);
+    return MT_CUDA_SUCCESS;
+}
+
+/* ---- pools: one for all, of 32 MiB and more ---- */
+
+static _Atomic uint64_t pool_used;
+
+int cuMemAllocFromPoolAsync(uint64_t *addr, size_t size, void *pool, void *stream)
+{
+    (void)stream;
+    int result = pool ? fake_mem_alloc(addr, size) : MT_CUDA_INVALID_VALUE;
+    pool_used += result == MT_CUDA_SUCCESS ? size : 0;
+    return result;
+}
+
+int cuMemPoolCreate(void **pool, const void *prop)
+{
+    static int handle;
+    (void)prop;
+    *pool = &handle;
+    return MT_CUDA_SUCCESS;
+}
+
+int cuMemPoolDestroy(void *pool)
+{
+    return pool ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+int cuMemPoolGetAttribute(void *pool, int attribute, void *value)
+{
+    uint64_t used = pool_used, reserved = used < 32u << 20 ? 32u << 20 : used;
+    memcpy(value, attribute == 5 ? &reserved : &used, sizeof used);
+    return pool ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+/* ---- arrays: a handle that is no address ---- */
+
+struct descriptor_3d { /* that of 2D arrays has no depth */
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+};
+
+static int make_array(void **array, size_t bytes)
+{
+    uint64_t addr = 0;
+    uint64_t *handle = malloc(sizeof *handle);
+    int result = handle ? fake_mem_alloc(&addr, bytes) : MT_CUDA_OUT_OF_MEMORY;
+    if (result != MT_CUDA_SUCCESS) {
+        free(handle);
+        return result;
+    }
+    *handle = addr;
+    *array = handle;
+    return result;
+}
+
+int cuArray3DCreate_v2(void **array, const void *wanted)
+{
+    const struct descriptor_3d *d = wanted;
+    return make_array(array, d->width * (d->height + !d->height) * (d->depth + !d->depth) *
+                                 d->channels * 4);
+}
+
+int cuArrayCreate_v2(void **array, const void *wanted)
+{
+    size_t size[2];
+    memcpy(size, wanted, sizeof size);
+    return make_array(array, size[0] * (size[1] + !size[1]) * 4);
+}
+
+int cuArrayDestroy(void *array)
+{
+    uint64_t *addr = array;
+    int result = fake_mem_free(*addr);
+    free(addr);
+    return result;
+}
+
+/* ---- pinned memory of the host ---- */
+
+int cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
+{
+    (void)flags;
+    *ptr = size < (size_t)1 << 40 ? malloc(size) : NULL;
+    return *ptr ? MT_CUDA_SUCCESS : MT_CUDA_OUT_OF_MEMORY;
+}
+
+int cuMemAllocHost_v2(void **ptr, size_t size)
+{
+    return cuMemHostAlloc(ptr, size, 0);
+}
+
+int cuMemFreeHost(void *ptr)
+{
+    free(ptr);
+    return MT_CUDA_SUCCESS;
+}
+
+int cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
+{
+    (void)flags;
+    return ptr && size ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+int cuMemHostUnregister(void *ptr)
+{
+    return ptr ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+/* ---- looking functions up ---- */
+
 typedef void (*function)(void);
 
 /* A name means its newest form, as in a driver of this release. */
@@ -99,6 +239,17 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t fl
         {"cuMemFree", (function)fake_mem_free},
         {"cuMemAllocAsync", (function)cuMemAllocAsync},
         {"cuMemFreeAsync", (function)cuMemFreeAsync},
+        {"cuMemAllocFromPoolAsync", (function)cuMemAllocFromPoolAsync},
+        {"cuMemPoolCreate", (function)cuMemPoolCreate},
+        {"cuMemPoolDestroy", (function)cuMemPoolDestroy},
+        {"cuArrayCreate", (function)cuArrayCreate_v2},
+        {"cuArray3DCreate", (function)cuArray3DCreate_v2},
+        {"cuArrayDestroy", (function)cuArrayDestroy},
+        {"cuMemHostAlloc", (function)cuMemHostAlloc},
+        {"cuMemAllocHost", (function)cuMemAllocHost_v2},
+        {"cuMemFreeHost", (function)cuMemFreeHost},
+        {"cuMemHostRegister", (function)cuMemHostRegister_v2},
+        {"cuMemHostUnregister", (function)cuMemHostUnregister},
         {"cuMemAddressReserve", (function)fake_mem_address_reserve},
         {"cuMemCreate", (function)fake_mem_create},
         {"cuMemRelease", (function)fake_mem_release},

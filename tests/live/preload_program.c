@@ -21,6 +21,23 @@ int cudaFree(void *ptr);
 int cudaMallocAsync(void **ptr, size_t size, void *stream);
 int cudaFreeAsync(void *ptr, void *stream);
 int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
+struct extent {
+    size_t width, height, depth;
+};
+struct pitched {
+    void *ptr;
+    size_t pitch, width, height;
+};
+int cudaMallocFromPoolAsync(void **ptr, size_t size, void *pool, void *stream);
+int cudaMalloc3D(struct pitched *out, struct extent extent);
+int cudaMallocArray(void **array, const int *format, size_t width, size_t height, unsigned flags);
+int cudaMalloc3DArray(void **array, const int *format, struct extent extent, unsigned flags);
+int cudaFreeArray(void *array);
+int cudaHostAlloc(void **ptr, size_t size, unsigned flags);
+int cudaMallocHost(void **ptr, size_t size);
+int cudaFreeHost(void *ptr);
+int cudaHostRegister(void *ptr, size_t size, unsigned flags);
+int cudaHostUnregister(void *ptr);
 int cudaMallocUnwatched(void **ptr, size_t size);
 int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                      unsigned long long flags, int *status);
@@ -185,6 +202,55 @@ static void pages(void)
     EXPECT(release(c) == 0); /* never mapped */
 }
 
+/* Pools, 3D memory and arrays: 3 MiB of them stay. */
+static void shapes(void)
+{
+    static const int rgba8[5] = {8, 8, 8, 8, 1};
+    struct pitched cube = {0};
+    void *pool = NULL, *p = NULL, *array = NULL, *driver;
+    int (*create_pool)(void **, const void *);
+    int (*from_pool)(uint64_t *, size_t, void *, void *);
+    int (*create_array)(void **, const void *);
+    const int on_device_0[4] = {1, 0, 1, 0};
+    const struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } plane = {1024, 64, 0x20, 4}; /* floats: 1 MiB */
+    uint64_t addr = 0;
+    EXPECT(cudaMalloc3D(&cube, (struct extent){500, 256, 4}) == 0 && cube.pitch == 512);
+    EXPECT(cudaMallocArray(&array, rgba8, 256, 256, 0) == 0); /* 256 KiB */
+    EXPECT(cudaMalloc3DArray(&p, rgba8, (struct extent){128, 128, 16}, 0) == 0);
+    EXPECT(cudaFreeArray(p) == 0);
+    EXPECT(cudaMalloc3DArray(&p, rgba8, (struct extent){1 << 20, 0, 0}, 0x40) == 0); /* sparse */
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&create_pool = dlsym(driver, "cuMemPoolCreate");
+    *(void **)&from_pool = dlsym(driver, "cuMemAllocFromPoolAsync");
+    *(void **)&create_array = dlsym(driver, "cuArrayCreate_v2");
+    EXPECT(create_pool(&pool, on_device_0) == 0);
+    EXPECT(cudaMallocFromPoolAsync(&p, 768 * 1024, pool, NULL) == 0);
+    EXPECT(from_pool(&addr, 512 * 1024, pool, NULL) == 0);
+    EXPECT(create_array(&array, &plane) == 0);
+}
+
+/* Pinned memory: 5 MiB and 64 KiB stay, besides 3 MiB of the device. */
+static void host(void)
+{
+    static char page[65536];
+    void *driver, *p = NULL;
+    int (*alloc)(void **, size_t);
+    take(3 * MIB);
+    EXPECT(cudaHostAlloc(&p, 2 * MIB, 0) == 0 && p);
+    EXPECT(cudaMallocHost(&p, 9 * MIB) == 0 && cudaFreeHost(p) == 0);
+    EXPECT(cudaHostAlloc(&p, (size_t)1 << 50, 0) == 2); /* no reason for a snapshot */
+    EXPECT(cudaHostRegister(page, sizeof page, 0) == 0);
+    EXPECT(cudaHostUnregister(page) == 0);
+    EXPECT(cudaHostRegister(page, sizeof page, 0) == 0);
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&alloc = dlsym(driver, "cuMemAllocHost_v2");
+    EXPECT(alloc(&p, 3 * MIB) == 0);
+}
+
 static void out_of_memory(void)
 {
     void *p = NULL;
@@ -221,10 +287,11 @@ static void told_to_end(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},       {"unwatched", unwatched}, {"constructor", constructor},
-             {"threads", threads},   {"fork", forked},         {"child", in_child},
-             {"exit", at_the_end},   {"lookups", lookups},     {"pages", pages},
-             {"oom", out_of_memory}, {"signal", asked},        {"term", told_to_end}};
+} modes[] = {{"basic", basic},     {"unwatched", unwatched}, {"constructor", constructor},
+             {"threads", threads}, {"fork", forked},         {"child", in_child},
+             {"exit", at_the_end}, {"lookups", lookups},     {"pages", pages},
+             {"shapes", shapes},   {"host", host},           {"oom", out_of_memory},
+             {"signal", asked},    {"term", told_to_end}};
 
 int main(int argc, char **argv)
 {
