@@ -10,6 +10,7 @@
 /* Until woken or until the time is up; false when it was interrupted. */
 static bool wait_for_work(struct mt_dumper *d)
 {
+    d->by_clock = false;
     if (d->every_s == 0) {
         return sem_wait(&d->wake) == 0;
     }
@@ -18,6 +19,7 @@ static bool wait_for_work(struct mt_dumper *d)
     until.tv_sec += (time_t)d->every_s;
     while (sem_timedwait(&d->wake, &until) != 0) {
         if (errno == ETIMEDOUT) {
+            d->by_clock = true;
             return true;
         }
     }

@@ -18,6 +18,7 @@ struct mt_dumper {
     enum mt_status (*dump)(void *ctx, struct mt_error *err);
     void *ctx;        /* of dump */
     uint32_t every_s; /* 0: only when woken */
+    bool by_clock;    /* for dump: it was not woken, the time had come */
     void (*on_failure)(const char *text);
 };
 

@@ -29,6 +29,7 @@
 #include "preload_account.h"
 #include "preload_device.h"
 #include "preload_table.h"
+#include "snapshot_names.h"
 
 enum mode { UNKNOWN, OFF, RECORD, CACHE };
 enum { OUT_OF_MEMORY = 2, OOM_PAUSE_S = 1 };
@@ -54,8 +55,8 @@ static struct {
     const char *rank;
     struct mt_dumper dumper;
     _Atomic bool told_to_end;
-    bool oom_written;  /* with dump_lock */
-    time_t last_oom_s; /* with dump_lock */
+    struct mt_snapshot_names names; /* with dump_lock */
+    time_t last_oom_s;              /* with dump_lock */
 } watch = {
     .once = PTHREAD_ONCE_INIT, .lock = &watch.own_lock, .dump_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -102,20 +103,11 @@ static void say(const char *text)
 
 /* ---- snapshots ---- */
 
-/* A snapshot of an out of memory keeps its name; later ones have the reason before the suffix. */
-static bool name_of(const char *why, char *out, size_t size)
+static bool name_of(enum mt_snapshot_why why, char *out, size_t size)
 {
     char pattern[MT_RECORD_PATH_MAX];
-    const char *path = watch.recorder->settings.path;
-    const char *dot = strrchr(path, '.');
-    if (!dot || strchr(dot, '/')) {
-        dot = path + strlen(path);
-    }
-    if (!watch.oom_written || strcmp(why, "oom") == 0) {
-        return mt_record_path(path, (long)getpid(), watch.rank, out, size);
-    }
-    int n = snprintf(pattern, sizeof pattern, "%.*s.%s%s", (int)(dot - path), path, why, dot);
-    return (size_t)n < sizeof pattern &&
+    return mt_snapshot_names_next(&watch.names, watch.recorder->settings.path, why, pattern,
+                                  sizeof pattern) &&
            mt_record_path(pattern, (long)getpid(), watch.rank, out, size);
 }
 
@@ -186,10 +178,9 @@ static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
 }
 
 /* With dump_lock. */
-static enum mt_status write_snapshot(const char *why, struct mt_error *err)
+static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *err)
 {
     char path[MT_RECORD_PATH_MAX];
-    bool again = watch.oom_written && strcmp(why, "oom") == 0; /* its line is there already */
     if (!name_of(why, path, sizeof path)) {
         return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
                        watch.recorder->settings.path);
@@ -203,14 +194,13 @@ static enum mt_status write_snapshot(const char *why, struct mt_error *err)
         status = mt_dump_write(d, path, err);
     }
     mt_dump_free(d);
-    if (status == MT_OK && !again) {
-        tell(why, path);
+    if (status == MT_OK && mt_snapshot_names_add(&watch.names, why)) {
+        tell(mt_snapshot_why_text(why), path);
     }
-    watch.oom_written |= status == MT_OK && strcmp(why, "oom") == 0;
     return status;
 }
 
-static enum mt_status dump(const char *why, struct mt_error *err)
+static enum mt_status dump(enum mt_snapshot_why why, struct mt_error *err)
 {
     thread.own++;
     pthread_mutex_lock(&watch.dump_lock);
@@ -228,7 +218,7 @@ static void dump_oom(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_mutex_lock(&watch.dump_lock);
     bool due = watch.last_oom_s == 0 || now.tv_sec - watch.last_oom_s >= OOM_PAUSE_S;
-    if (due && write_snapshot("oom", &err) != MT_OK) {
+    if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
         say(err.text);
     }
     watch.last_oom_s = now.tv_sec;
@@ -240,7 +230,8 @@ static void dump_oom(void)
 static void at_end(void)
 {
     struct mt_error err;
-    if (!watch.forked && watch.recorder->settings.at_exit && dump("exit", &err) != MT_OK) {
+    if (!watch.forked && watch.recorder->settings.at_exit &&
+        dump(MT_SNAPSHOT_EXIT, &err) != MT_OK) {
         say(err.text);
     }
 }
@@ -258,7 +249,10 @@ static void on_signal(int number)
 static enum mt_status dump_woken(void *ctx, struct mt_error *err)
 {
     bool end = atomic_load(&watch.told_to_end);
-    enum mt_status status = dump(end ? "term" : "signal", err);
+    enum mt_status status = dump(end                     ? MT_SNAPSHOT_TERM
+                                 : watch.dumper.by_clock ? MT_SNAPSHOT_CLOCK
+                                                         : MT_SNAPSHOT_SIGNAL,
+                                 err);
     (void)ctx;
     if (end) {
         struct sigaction action = {.sa_handler = SIG_DFL};

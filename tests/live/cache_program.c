@@ -5,11 +5,13 @@
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int cudaMalloc(void **ptr, size_t size);
@@ -251,6 +253,27 @@ static void threads(void)
     EXPECT(!fake.complaint()[0]);
 }
 
+static char **files;
+
+static void wait_for(const char *file)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    for (int i = 0; i < 1000 && access(file, F_OK) != 0; i++) {
+        nanosleep(&moment, NULL);
+    }
+    EXPECT(access(file, F_OK) == 0);
+}
+
+/* A snapshot for each file that is named, one for the end. */
+static void asked(void)
+{
+    take(3 * mib);
+    for (; cached && *files; files++) {
+        EXPECT(raise(SIGUSR2) == 0);
+        wait_for(*files);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -258,10 +281,11 @@ static const struct {
              {"destroyed", destroyed}, {"captured", captured}, {"reset", reset},
              {"devices", devices},     {"info", info},         {"handles", handles},
              {"mistakes", mistakes},   {"room", room},         {"fragments", fragments},
-             {"threads", threads}};
+             {"threads", threads},     {"asked", asked}};
 
 int main(int argc, char **argv)
 {
+    files = argv + (argc > 1 ? 2 : 1);
     const char *preload = getenv("MEMTOOL_PRELOAD");
     cached = preload && strcmp(preload, "cache") == 0;
     find("fake_cuda_reset", &fake.reset);

@@ -47,15 +47,29 @@ class Capture:
         self.pid = os.getpid()
         self.library = None
         self.recording = False
-        self.oom_written = False
+        self.written = []  # the reasons of the snapshots so far
 
     def path(self, why):
+        """The first snapshot has the name as given, later ones the reason before the suffix and a
+        number when it comes again; of those of an out-of-memory the newest is kept."""
         path = self.pattern.replace("%p", str(os.getpid())).replace("%r", os.environ.get("RANK", "0"))
-        if why == "oom":
+        if not self.written or (why == "oom" and self.written[0] == "oom"):
             return path
-        # an out-of-memory snapshot says more than one of the end: it is not overwritten
-        stem, dot, suffix = path.rpartition(".")
-        return (stem + "." + why + dot + suffix if dot else path + "." + why) if self.oom_written else path
+        number = self.written.count(why) + 1
+        return self.with_reason(path, why + (".%d" % number if number > 1 and why != "oom" else ""))
+
+    @staticmethod
+    def with_reason(path, reason):
+        stem, suffix = os.path.splitext(path)
+        return stem + "." + reason + suffix
+
+    def wrote(self, why, path):
+        """Remembers a snapshot and names it to memtool, once."""
+        if why != "oom" or "oom" not in self.written:
+            self.tell(why, path)
+        if not self.written and why != "oom" and self.library is not None:
+            self.record_allocator(self.with_reason(self.pattern, "oom"))  # the name is taken
+        self.written.append(why)
 
     def tell(self, why, path):
         with open(self.list, "a") as f:
@@ -65,6 +79,7 @@ class Capture:
         if os.getpid() != self.pid or not self.recording:
             return
         try:
+            self.notice_oom()
             path = self.path(why)
             partial = "%s.%d.partial" % (path, os.getpid())
             try:
@@ -73,8 +88,7 @@ class Capture:
             finally:
                 if os.path.exists(partial):
                     os.unlink(partial)
-            self.oom_written |= why == "oom"
-            self.tell(why, path)
+            self.wrote(why, path)
         except Exception as error:
             say("the snapshot could not be written: %r" % error)
 
@@ -91,8 +105,7 @@ class Capture:
         """Called by torch when it starts CUDA in this process."""
         try:
             if os.getpid() != self.pid:
-                self.pid = os.getpid()
-                self.recording = False
+                self.forked()
             if self.recording:
                 return
             torch = sys.modules["torch"]
@@ -142,14 +155,29 @@ class Capture:
             "memtool_torch", os.path.join(os.path.dirname(os.path.abspath(__file__)), "memtool_torch.py"))
         helper = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(helper)
-        library = helper.use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
         import ctypes
 
-        library.memtool_last_error.restype = ctypes.c_char_p
-        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, self.pattern)
-        if library.memtool_record(settings.encode()) != 0:
-            raise OSError(library.memtool_last_error())
-        self.library = library
+        self.library = helper.use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
+        self.library.memtool_last_error.restype = ctypes.c_char_p
+        self.record_allocator(self.pattern)
+
+    def record_allocator(self, pattern):
+        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, pattern)
+        if self.library.memtool_record(os.fsencode(settings)) != 0:
+            raise OSError(self.library.memtool_last_error())
+
+    def notice_oom(self):
+        """The allocator writes the snapshot of an out-of-memory by itself."""
+        if self.library is None or "oom" in self.written:
+            return
+        import ctypes
+
+        ooms, device = ctypes.c_int64(), 0
+        while self.library.memtool_stat(device, b"num_ooms", ctypes.byref(ooms)) == 0:
+            if ooms.value > 0 and os.path.exists(self.path("oom")):
+                self.wrote("oom", self.path("oom"))
+                return
+            device += 1
 
     def torch_is_there(self):
         torch = sys.modules.get("torch")
@@ -166,6 +194,7 @@ class Capture:
         """A forked worker has no CUDA of its own until it starts it; then it records for itself."""
         self.pid = os.getpid()
         self.recording = False
+        self.written = []
 
 
 class WaitForTorch:

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names for the snapshots of one process, so that none overwrites another of a different moment:
+ * the first has the name as it was given; later ones have the reason before the suffix, and a
+ * number when the reason comes again: run.pickle, run.signal.pickle, run.signal.2.pickle,
+ * run.exit.pickle. Of those that come by themselves (out of memory, by the clock) the newest is
+ * kept, or a program that is refused every second would fill the disk.
+ */
+#ifndef LIVE_SNAPSHOT_NAMES_H
+#define LIVE_SNAPSHOT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <memtool/compiler.h>
+
+enum mt_snapshot_why {
+    MT_SNAPSHOT_OOM,
+    MT_SNAPSHOT_CLOCK,
+    MT_SNAPSHOT_SIGNAL,
+    MT_SNAPSHOT_TERM,
+    MT_SNAPSHOT_EXIT,
+    MT_SNAPSHOT_WHY_COUNT
+};
+
+/* Nothing written yet when zeroed. */
+struct mt_snapshot_names {
+    bool any;
+    enum mt_snapshot_why first; /* whose snapshot has the bare name */
+    unsigned written[MT_SNAPSHOT_WHY_COUNT];
+};
+
+/* "oom", "clock", "signal", "term", "exit". */
+const char *mt_snapshot_why_text(enum mt_snapshot_why why);
+
+/* The pattern of the next snapshot's path, of that of all: `path` with what is to stand before its
+ * suffix. False when it does not fit. */
+bool mt_snapshot_names_next(const struct mt_snapshot_names *n, const char *path,
+                            enum mt_snapshot_why why, char *out, size_t size) MT_NODISCARD;
+
+/* It was written. Returns whether its name is a new one, not that of an older one of its kind. */
+bool mt_snapshot_names_add(struct mt_snapshot_names *n, enum mt_snapshot_why why);
+
+#endif
