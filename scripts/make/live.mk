@@ -74,7 +74,8 @@ $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmem
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
 # CUDA programs that know nothing of memtool: linked to the runtime alone.
-PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program
+PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program \
+  $(BUILD)/tests/live/nvtx_program
 $(PRELOAD_PROGRAM): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(FAKE_CUDART)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@

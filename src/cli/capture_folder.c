@@ -188,6 +188,10 @@ enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
     if (plan->mode != MT_CAPTURE_TORCH) {
         MT_TRY(find_library(folder, err));
     }
+    if (folder->library) { /* ranges named by NVTX; a profiler of the user's comes first */
+        set("NVTX_INJECTION64_PATH",
+            getenv("NVTX_INJECTION64_PATH") ? getenv("NVTX_INJECTION64_PATH") : folder->library);
+    }
     if (plan->mode == MT_CAPTURE_TORCH || plan->mode == MT_CAPTURE_ALLOCATOR) {
         return prepare_python(plan, folder, err);
     }

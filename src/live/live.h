@@ -117,6 +117,9 @@ void mt_live_record(struct mt_live *live, const struct mt_record_settings *s);
 /* Begins or ends a named range of the program on a device. */
 void mt_live_mark(struct mt_live *live, int device, const char *name, bool end);
 
+/* The same for the process's one allocator, if it is there and records; else false (shim.c). */
+bool mt_shim_mark(const char *name, int device, bool end);
+
 /* Writes a snapshot. `pattern` may hold %p and %r; NULL: that of the record settings. The name that
  * it got goes to `path` (may be NULL), `size` bytes. Errors: MT_OUTPUT, MT_NOMEM. */
 enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,

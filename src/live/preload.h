@@ -183,6 +183,10 @@ void mt_preload_refused(void);
 /* The calling thread's stack, as the recorder's number; 0 for none. */
 uint32_t mt_preload_stack(bool is_free);
 
+/* Begins or ends a named range of the program, on the calling thread's device. False when nothing
+ * records. */
+bool mt_preload_mark(const char *name, bool end);
+
 /* Before a free, because afterwards the address may be another thread's: takes the allocation out.
  * The result goes to mt_preload_freed after the call, which puts it back when that failed. */
 struct mt_preload_taken {

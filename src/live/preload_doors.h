@@ -119,6 +119,9 @@ MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, u
 MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                 int *status);
 
+/* NVTX's injection interface (preload_nvtx.c). 1, or 0 when the tables are not what is known. */
+MT_DOOR int InitializeInjectionNvtx2(const void *(*table)(uint32_t id));
+
 /* mt_preload_replace for a function that the driver was asked for by name, CUDA release (12040 is
  * 12.4) and flags (2: the variant for a default stream of each thread) (preload_driver.c). */
 void *mt_preload_replace_proc(const char *symbol, void *function, int version,

@@ -230,7 +230,8 @@ static void dump_oom(void)
 static void at_end(void)
 {
     struct mt_error err;
-    if (!watch.forked && watch.recorder->settings.at_exit &&
+    bool used = watch.live || watch.n_devices > 0 || watch.account.peak[MT_RECORD_HOST] > 0;
+    if (used && !watch.forked && watch.recorder->settings.at_exit &&
         dump(MT_SNAPSHOT_EXIT, &err) != MT_OK) {
         say(err.text);
     }
@@ -415,6 +416,19 @@ void mt_preload_look(void)
         mt_preload_device_look(0);
         thread.own--;
     }
+}
+
+bool mt_preload_mark(const char *name, bool end)
+{
+    if (!mt_preload_on() || !begun()) {
+        return false;
+    }
+    int device = mt_preload_device();
+    mt_quick_lock_take(watch.lock);
+    mt_recorder_tick(watch.recorder);
+    mt_recorder_mark(watch.recorder, device, name, end);
+    mt_quick_lock_give(watch.lock);
+    return true;
 }
 
 /* ---- stacks ---- */

@@ -332,6 +332,16 @@ DOOR void memtool_annotate_end(const char *name, int device)
     }
 }
 
+bool mt_shim_mark(const char *name, int device, bool end)
+{
+    bool begun = atomic_load_explicit(&shim.begun, memory_order_acquire);
+    if (!begun || !shim.live || !mt_recorder_on(shim.live->recorder)) {
+        return false; /* naming things is no reason to begin */
+    }
+    mt_live_mark(shim.live, device, name, end);
+    return true;
+}
+
 /* ---- counters ---- */
 
 struct each {
