@@ -15,6 +15,8 @@
 #include <memtool/totals.h>
 #include <memtool/trust.h>
 
+#include "slurp.h"
+
 struct file_run {
     struct mt_cli *cli;
     const struct mt_common *common;
@@ -172,34 +174,12 @@ int mt_analysis_run(struct mt_cli *cli, const struct mt_common *common,
 
 enum { MAX_RULES = 1 << 20 };
 
-static enum mt_status read_text(const char *file, struct mt_buf *b, struct mt_error *err)
-{
-    FILE *in = fopen(file, "rb");
-    if (!in) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
-    }
-    char chunk[4096];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && b->n <= MAX_RULES) {
-        mt_buf_add(b, chunk, n);
-    }
-    bool failed = ferror(in) != 0;
-    fclose(in);
-    if (failed) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-    }
-    if (b->n > MAX_RULES) {
-        return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "rules are limited to %d bytes", MAX_RULES);
-    }
-    return b->failed ? mt_fail_nomem(err) : MT_OK;
-}
-
 int mt_cli_rules(struct mt_cli *cli, const char *file, struct mt_rules **out)
 {
     struct mt_error err;
     struct mt_buf text = {0};
     const char *path = file ? file : getenv("MEMTOOL_RULES");
-    enum mt_status status = path && *path ? read_text(path, &text, &err) : MT_OK;
+    enum mt_status status = path && *path ? mt_cli_slurp_file(path, MAX_RULES, &text, &err) : MT_OK;
     if (status == MT_OK) {
         status = mt_rules_new(mt_buf_view(&text), out, &err);
     }

@@ -8,7 +8,7 @@
 #include <memtool/read.h>
 #include <memtool/report_conf.h>
 
-#include "command.h"
+#include "slurp.h"
 
 struct conf_settings {
     struct mt_common common;
@@ -83,27 +83,10 @@ static void read_environment(struct subject *x, mt_torch_release release)
     }
 }
 
-static enum mt_status read_all(FILE *f, struct mt_buf *out, struct mt_error *err)
-{
-    char piece[65536];
-    size_t n;
-    while ((n = fread(piece, 1, sizeof piece, f)) > 0) {
-        mt_buf_add(out, piece, n);
-        if (out->n > MOST_LOG) {
-            return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "a log of more than %d MiB",
-                           MOST_LOG >> 20);
-        }
-    }
-    if (ferror(f)) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read");
-    }
-    return out->failed ? mt_fail_nomem(err) : MT_OK;
-}
-
 static enum mt_status read_log(struct subject *x, FILE *f, struct mt_error *err)
 {
     enum mt_conf_variable variable;
-    MT_TRY(read_all(f, &x->log, err));
+    MT_TRY(mt_cli_slurp(f, MOST_LOG, &x->log, err));
     x->source = "log";
     if (!mt_conf_find(mt_buf_view(&x->log), &x->text, &variable)) {
         return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
@@ -120,7 +103,13 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
                                 .max_depth = (uint32_t)common->max_depth,
                                 .max_events = common->max_events,
                                 .hash_seed = cli->hash_seed};
-    enum mt_status status = mt_snapshot_read(file, &o, &x->snapshot, err);
+    bool once = mt_cli_reads_once(file);
+    if (once) {
+        MT_TRY(mt_cli_slurp(f, MOST_LOG, &x->log, err));
+    }
+    enum mt_status status =
+        once ? mt_snapshot_read_memory(x->log.p ? x->log.p : "", x->log.n, 0, &o, &x->snapshot, err)
+             : mt_snapshot_read(file, &o, &x->snapshot, err);
     if (status == MT_NOMEM || status == MT_IO) {
         return status;
     }
@@ -160,7 +149,7 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
         read_environment(x, release);
         return 0;
     }
-    FILE *f = fopen(files[0], "rb");
+    FILE *f = strcmp(files[0], "-") == 0 ? stdin : fopen(files[0], "rb");
     if (!f && errno == ENOMEM) {
         mt_fail_nomem(&err);
         return mt_cli_fail(cli, files[0], &err);
@@ -175,7 +164,9 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
         return 0;
     }
     enum mt_status status = read_file(cli, &c->common, x, files[0], f, &err);
-    fclose(f);
+    if (f != stdin) {
+        fclose(f);
+    }
     return status == MT_OK ? 0 : mt_cli_fail(cli, files[0], &err);
 }
 

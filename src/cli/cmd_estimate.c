@@ -7,7 +7,7 @@
 #include <memtool/peak.h>
 #include <memtool/report_estimate.h>
 
-#include "command.h"
+#include "slurp.h"
 
 struct estimate_settings {
     struct mt_common common;
@@ -275,25 +275,18 @@ static void defaults(void *settings)
 
 /* ---- the model ---- */
 
+enum { MOST_CONFIG = 16 << 20 };
+
 static int read_config(struct mt_cli *cli, struct estimate_settings *x, enum mt_dtype *dtype)
 {
     struct mt_error err;
     struct mt_buf text = {0};
-    char piece[8192];
-    FILE *f = fopen(x->config, "rb");
-    for (size_t n; f && text.n < (size_t)1 << 24 && (n = fread(piece, 1, sizeof piece, f)) > 0;) {
-        mt_buf_add(&text, piece, n);
-    }
-    if (!f || ferror(f)) {
-        mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-    } else if (mt_model_config_read(mt_buf_view(&text), &x->o.model, dtype, &err) == MT_OK) {
-        err.code = MT_OK;
-    }
-    if (f) {
-        fclose(f);
+    enum mt_status status = mt_cli_slurp_file(x->config, MOST_CONFIG, &text, &err);
+    if (status == MT_OK) {
+        status = mt_model_config_read(mt_buf_view(&text), &x->o.model, dtype, &err);
     }
     mt_buf_release(&text);
-    return err.code == MT_OK ? 0 : mt_cli_fail(cli, x->config, &err);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, x->config, &err);
 }
 
 /* What the options name goes before what the config says. */

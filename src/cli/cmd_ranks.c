@@ -11,7 +11,7 @@
 #include <memtool/read.h>
 #include <memtool/report_ranks.h>
 
-#include "command.h"
+#include "slurp.h"
 
 struct ranks_settings {
     struct mt_common common;
@@ -187,17 +187,6 @@ static void fail(struct gathering *g, const struct named *f, const struct mt_err
     g->no_memory |= err->code == MT_NOMEM;
 }
 
-/* Everything that a stream holds; false with errno when it cannot be read. */
-static bool slurp(FILE *from, struct mt_buf *b)
-{
-    char piece[65536];
-    size_t n;
-    while ((n = fread(piece, 1, sizeof piece, from)) > 0) {
-        mt_buf_add(b, piece, n);
-    }
-    return !ferror(from) && !b->failed;
-}
-
 static enum mt_status add_device(struct gathering *g, const struct mt_snapshot *s,
                                  struct mt_filtered *filtered, const char *path, int32_t device,
                                  struct mt_error *err)
@@ -234,68 +223,77 @@ static enum mt_status add_snapshot(struct gathering *g, const struct mt_snapshot
     return status;
 }
 
-static void add_text(struct gathering *g, const struct named *f, struct mt_str text)
+/* The options of reading, from those of the command line. */
+static struct mt_read_options read_options(const struct gathering *g)
 {
-    struct mt_error err;
+    const struct mt_common *common = &g->settings->common;
+    return (struct mt_read_options){.hash_seed = g->cli->hash_seed,
+                                    .max_input = common->max_input,
+                                    .max_depth = (uint32_t)common->max_depth,
+                                    .max_events = common->max_events,
+                                    .salvage = common->salvage};
+}
+
+static enum mt_status read_text(struct gathering *g, const struct named *f, FILE *from,
+                                struct mt_buf *text, struct mt_error *err)
+{
+    MT_TRY(mt_cli_slurp(from, MT_SLURP_MOST, text, err));
+    if (mt_is_rank_results(mt_buf_view(text))) {
+        return mt_ranks_read_results(&g->ranks, mt_buf_view(text), err);
+    }
     struct mt_snapshot s;
-    enum mt_status status;
-    if (mt_is_rank_results(text)) {
-        status = mt_ranks_read_results(&g->ranks, text, &err);
-    } else {
-        struct mt_read_options o = {.hash_seed = g->cli->hash_seed,
-                                    .max_input = g->settings->common.max_input};
-        status = mt_snapshot_read_memory(text.p, text.n, 0, &o, &s, &err);
-        if (status == MT_OK) {
-            status = add_snapshot(g, &s, f->path, &err);
-            mt_snapshot_release(&s);
-        }
+    struct mt_read_options o = read_options(g);
+    MT_TRY(mt_snapshot_read_memory(text->p ? text->p : "", text->n, 0, &o, &s, err));
+    enum mt_status status = add_snapshot(g, &s, f->path, err);
+    mt_snapshot_release(&s);
+    return status;
+}
+
+static enum mt_status read_snapshot(struct gathering *g, const struct named *f,
+                                    struct mt_error *err)
+{
+    struct mt_snapshot s;
+    struct mt_read_options o = read_options(g);
+    MT_TRY(mt_snapshot_read(f->path, &o, &s, err));
+    enum mt_status status = add_snapshot(g, &s, f->path, err);
+    mt_snapshot_release(&s);
+    return status;
+}
+
+/* Results of earlier runs are known by their beginning; a pipe is read whole before it is known. */
+static enum mt_status read_any(struct gathering *g, const struct named *f, struct mt_error *err)
+{
+    char head[64];
+    bool standard = strcmp(f->path, "-") == 0;
+    FILE *from = standard ? stdin : fopen(f->path, "rb");
+    if (!from) {
+        return read_snapshot(g, f, err); /* which says why */
     }
-    if (status == MT_OK) {
-        g->read++;
+    size_t n = fread(head, 1, sizeof head, from);
+    enum mt_status status = MT_OK;
+    if (ferror(from)) {
+        status = mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
+    } else if (mt_cli_reads_once(f->path) || mt_is_rank_results((struct mt_str){head, n})) {
+        struct mt_buf text = {0};
+        mt_buf_add(&text, head, n);
+        status = read_text(g, f, from, &text, err);
+        mt_buf_release(&text);
     } else {
-        fail(g, f, &err);
+        status = read_snapshot(g, f, err);
     }
+    if (!standard) {
+        fclose(from);
+    }
+    return status;
 }
 
 static void read_file(struct gathering *g, const struct named *f)
 {
     struct mt_error err;
-    struct mt_snapshot s;
-    char head[64];
-    bool standard = strcmp(f->path, "-") == 0;
-    FILE *from = standard ? stdin : fopen(f->path, "rb");
-    size_t n = from ? fread(head, 1, sizeof head, from) : 0;
-    if (from && ferror(from)) {
-        mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-        fail(g, f, &err);
-    } else if (from && (standard || mt_is_rank_results((struct mt_str){head, n}))) {
-        struct mt_buf text = {0};
-        mt_buf_add(&text, head, n);
-        if (slurp(from, &text)) {
-            add_text(g, f, mt_buf_view(&text));
-        } else {
-            mt_fail(&err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-            fail(g, f, &err);
-        }
-        mt_buf_release(&text);
+    if (read_any(g, f, &err) == MT_OK) {
+        g->read++;
     } else {
-        struct mt_read_options o = {.hash_seed = g->cli->hash_seed,
-                                    .max_input = g->settings->common.max_input,
-                                    .max_depth = (uint32_t)g->settings->common.max_depth,
-                                    .max_events = g->settings->common.max_events,
-                                    .salvage = g->settings->common.salvage};
-        enum mt_status status = mt_snapshot_read(f->path, &o, &s, &err);
-        if (status == MT_OK) {
-            status = add_snapshot(g, &s, f->path, &err);
-            mt_snapshot_release(&s);
-        }
-        g->read += status == MT_OK;
-        if (status != MT_OK) {
-            fail(g, f, &err);
-        }
-    }
-    if (from && !standard) {
-        fclose(from);
+        fail(g, f, &err);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <memtool/report_analyses.h>
 #include <memtool/summary.h>
 
-#include "command.h"
+#include "slurp.h"
 
 struct summary_settings {
     struct mt_common common;
@@ -77,39 +77,12 @@ static void input_release(struct input *in)
     mt_buf_release(&in->text);
 }
 
-enum { MAX_LOG_MIB = 1024 };
-
-static enum mt_status slurp(const char *file, struct mt_buf *b, struct mt_error *err)
-{
-    bool standard = strcmp(file, "-") == 0;
-    FILE *in = standard ? stdin : fopen(file, "rb");
-    if (!in) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
-    }
-    char chunk[65536];
-    size_t n;
-    while (b->n >> 20 < MAX_LOG_MIB && (n = fread(chunk, 1, sizeof chunk, in)) > 0) {
-        mt_buf_add(b, chunk, n);
-    }
-    bool failed = ferror(in) != 0;
-    if (!standard) {
-        fclose(in);
-    }
-    if (failed) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-    }
-    if (b->n >> 20 >= MAX_LOG_MIB) {
-        return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "a log may have at most %d MiB", MAX_LOG_MIB);
-    }
-    return b->failed ? mt_fail_nomem(err) : MT_OK;
-}
-
 /* Whether the file has a table in it; then *in is a log. */
 static enum mt_status try_log(const char *file, struct input *in, struct mt_error *err)
 {
     in->is_log = true;
     if (!in->text.n) {
-        MT_TRY(slurp(file, &in->text, err));
+        MT_TRY(mt_cli_slurp_file(file, MT_SLURP_MOST, &in->text, err));
     }
     return mt_logged_find(&in->log, mt_buf_view(&in->text), err);
 }
@@ -119,18 +92,18 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
 {
     struct mt_error err;
     *in = (struct input){0};
-    /* Standard input can be read once only: as a log when it has a table, else it is a snapshot. */
-    bool standard = strcmp(file, "-") == 0;
-    enum mt_status status = standard ? slurp(file, &in->text, &err) : MT_OK;
+    /* A pipe can be read once only: as a log when it has a table, else it is a snapshot. */
+    bool once = mt_cli_reads_once(file);
+    enum mt_status status = once ? mt_cli_slurp_file(file, MT_SLURP_MOST, &in->text, &err) : MT_OK;
     struct mt_read_options o = {.max_input = common->max_input,
                                 .max_depth = (uint32_t)common->max_depth,
                                 .max_events = common->max_events,
                                 .salvage = common->salvage,
                                 .hash_seed = cli->hash_seed};
     if (status == MT_OK) {
-        status = standard ? mt_snapshot_read_memory(in->text.p ? in->text.p : "", in->text.n, 0, &o,
-                                                    &in->snapshot, &err)
-                          : mt_snapshot_read(file, &o, &in->snapshot, &err);
+        status = once ? mt_snapshot_read_memory(in->text.p ? in->text.p : "", in->text.n, 0, &o,
+                                                &in->snapshot, &err)
+                      : mt_snapshot_read(file, &o, &in->snapshot, &err);
     }
     if (status == MT_OK) {
         if (in->snapshot.source.salvaged) {

@@ -5,7 +5,7 @@
 #include <memtool/read.h>
 #include <memtool/report_triage.h>
 
-#include "command.h"
+#include "slurp.h"
 
 struct triage_settings {
     struct mt_common common;
@@ -146,12 +146,28 @@ struct inputs {
     size_t n;
 };
 
+/* `in` has given its first `n` bytes already: a pipe cannot be read again from its beginning. */
+static int load_pipe(struct mt_cli *cli, const struct mt_common *common, const char *file, FILE *in,
+                     const unsigned char *peeked, size_t n, struct mt_snapshot *s)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    mt_buf_add(&text, peeked, n);
+    enum mt_status status = mt_cli_slurp(in, MT_SLURP_MOST, &text, &err);
+    int code = status == MT_OK ? mt_cli_load_memory(cli, common, file, mt_buf_view(&text), s)
+                               : mt_cli_fail(cli, file, &err);
+    mt_buf_release(&text);
+    return code;
+}
+
 static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
-                         const char *file, struct inputs *inputs)
+                         const char *file, FILE *in, const unsigned char *peeked, size_t n,
+                         struct inputs *inputs)
 {
     struct mt_error err;
     struct mt_snapshot *s = &inputs->snapshots[inputs->n];
-    int code = mt_cli_load(cli, common, file, s);
+    int code = mt_cli_reads_once(file) ? load_pipe(cli, common, file, in, peeked, n, s)
+                                       : mt_cli_load(cli, common, file, s);
     if (code != 0 && code != 4) {
         return code;
     }
@@ -195,8 +211,8 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
             code = fail_io(cli, file, "cannot read");
         } else if (is_packed_log(file, peek, n)) {
             code = refuse_packed_log(cli, file);
-        } else if (!is_stdin && looks_like_snapshot(peek, n)) {
-            code = read_snapshot(cli, common, t, file, inputs);
+        } else if (looks_like_snapshot(peek, n)) {
+            code = read_snapshot(cli, common, t, file, in, peek, n, inputs);
         } else {
             code = read_log(cli, t, file, in, peek, n);
         }

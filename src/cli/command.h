@@ -163,6 +163,10 @@ void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char 
 int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *file,
                 struct mt_snapshot *out);
 
+/* The same from bytes that were read from `file` already: a pipe. */
+int mt_cli_load_memory(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                       struct mt_str bytes, struct mt_snapshot *out);
+
 /* How to print, from the common options and the terminal; `file` as given. */
 struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *common,
                                const char *file);

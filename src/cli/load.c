@@ -19,6 +19,20 @@ static struct mt_read_options read_options(struct mt_cli *cli, const struct mt_c
     };
 }
 
+/* Says how the reading ended; the exit code. */
+static int loaded(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                  enum mt_status status, const struct mt_snapshot *s, const struct mt_error *err)
+{
+    if (status != MT_OK) {
+        return mt_cli_fail(cli, file, err);
+    }
+    if (s->source.salvaged) {
+        mt_cli_note(cli, common, "%s: only partly readable: %s", file, s->source.damage);
+        return 4;
+    }
+    return 0;
+}
+
 int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *file,
                 struct mt_snapshot *out)
 {
@@ -28,12 +42,15 @@ int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *
     struct mt_read_options options = read_options(cli, common, &progress);
     enum mt_status status = mt_snapshot_read(file, &options, out, &err);
     mt_progress_end(&progress);
-    if (status != MT_OK) {
-        return mt_cli_fail(cli, file, &err);
-    }
-    if (out->source.salvaged) {
-        mt_cli_note(cli, common, "%s: only partly readable: %s", file, out->source.damage);
-        return 4;
-    }
-    return 0;
+    return loaded(cli, common, file, status, out, &err);
+}
+
+int mt_cli_load_memory(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                       struct mt_str bytes, struct mt_snapshot *out)
+{
+    struct mt_error err;
+    struct mt_read_options options = read_options(cli, common, NULL);
+    options.progress = NULL;
+    enum mt_status status = mt_snapshot_read_memory(bytes.p, bytes.n, 0, &options, out, &err);
+    return loaded(cli, common, file, status, out, &err);
 }
