@@ -25,7 +25,12 @@
     X(OVERLAP, "segments_overlap", true)                                                           \
     X(UNKNOWN_ACTIONS, "unknown_actions", false)                                                   \
     X(UNKNOWN_KEYS, "unknown_keys", false)                                                         \
-    X(UNLIMITED, "unlimited_as_number", false)
+    X(UNLIMITED, "unlimited_as_number", false)                                                     \
+    X(LIBRARIES_UNSEEN, "libraries_unseen", true)                                                  \
+    X(USED_BEFORE, "used_before", true)                                                            \
+    X(UNSEEN, "memory_unseen", true)                                                               \
+    X(FREE_UNKNOWN, "free_unknown", false)                                                         \
+    X(WATCHED, "watched", false)
 
 enum mt_trust_id {
 #define X(name, id, limits) MT_TRUST_##name,
@@ -43,13 +48,18 @@ struct mt_trust_fact {
     enum mt_trust_id id;
     int32_t device; /* of the facts that belong to one, else -2 */
     uint64_t count; /* RING_OVERFLOW, STARTS_LATE: allocations; SUMS, OVERLAP: segments; NO_HISTORY:
-                       0; UNKNOWN_*: events, keys; STATE_ONLY: events */
-    uint64_t bytes; /* RING_OVERFLOW, STARTS_LATE: requested bytes alive before the first event */
-    uint64_t first; /* SUMS, OVERLAP: address of the first such segment; RING_OVERFLOW: events */
+                       0; UNKNOWN_*: events, keys; STATE_ONLY: events; USED_BEFORE: 1 when the
+                       process's own context is not in it */
+    uint64_t bytes; /* RING_OVERFLOW, STARTS_LATE: requested bytes alive before the first event;
+                       USED_BEFORE, UNSEEN: bytes of the device */
+    uint64_t first; /* SUMS, OVERLAP: address of the first such segment; RING_OVERFLOW: events;
+                       UNSEEN: bytes by which the device has less free than at the start */
 };
 
 struct mt_trust {
-    MT_VEC(struct mt_trust_fact) facts; /* in the order of MT_TRUST_MAP, then by device */
+    MT_VEC(struct mt_trust_fact)
+    facts; /* in the order of MT_TRUST_MAP, then by device; those of a
+              watched process by device first */
 };
 
 /*

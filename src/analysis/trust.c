@@ -10,6 +10,8 @@
 #include <memtool/query.h>
 #include <memtool/replay.h>
 
+#include "trust_watch.h"
+
 struct entry {
     const char *word;
     bool limits;
@@ -232,7 +234,7 @@ enum mt_status mt_trust_find(struct mt_trust *trust, const struct mt_snapshot *s
     check_sums(&c);
     MT_TRY(check_overlap(&c, err));
     check_unknown(&c);
-    return c.failed ? mt_fail_nomem(err) : MT_OK;
+    return c.failed ? mt_fail_nomem(err) : mt_trust_watch(trust, s, err);
 }
 
 void mt_trust_release(struct mt_trust *trust)

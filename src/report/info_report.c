@@ -11,11 +11,15 @@
 
 /* ---- what the file is ---- */
 
-static void add_format(struct mt_buf *b, const struct mt_source *source)
+static void add_format(struct mt_buf *b, const struct mt_snapshot *s)
 {
+    const struct mt_source *source = &s->source;
     if (source->format == MT_FORMAT_PICKLE) {
-        mt_buf_printf(b, "pickle, protocol %d, %s", source->protocol,
-                      source->cpp_writer ? "written by PyTorch's C++ writer" : "written by Python");
+        mt_buf_printf(b, "pickle, protocol %d", source->protocol);
+        if (!s->own) {
+            mt_buf_printf(b, ", written by %s",
+                          source->cpp_writer ? "PyTorch's C++ writer" : "Python");
+        }
     } else {
         mt_buf_text(b, source->format == MT_FORMAT_JSON ? "JSON" : "built in memory");
     }
@@ -144,13 +148,18 @@ static void text_file(const struct mt_report *r, const struct mt_snapshot *s, bo
     fputs(mt_color_begin(r, MT_COLOR_HEAD), r->out);
     mt_text_put(r, r->file);
     fprintf(r->out, "%s\n", mt_color_end(r));
-    add_format(&b, &s->source);
+    add_format(&b, s);
     mt_buf_printf(&b, ", %s", mt_report_size(r, s->source.bytes).s);
     line(r, "format", &b, failed);
     struct mt_era era = mt_era_find(s);
+    if (s->own) {
+        mt_buf_text(&b, "memtool, in the form of ");
+    }
     mt_buf_text(&b, "PyTorch ");
     add_era(&b, era);
-    mt_buf_printf(&b, " (from: %s)", era.why);
+    if (!s->own) {
+        mt_buf_printf(&b, " (from: %s)", era.why);
+    }
     line(r, "written by", &b, failed);
     mt_buf_release(&b);
 }

@@ -79,6 +79,32 @@ static void say_keys(const struct saying *x)
                   mt_count_text(x->fact->count).s, x->one ? "" : "s");
 }
 
+static void say_before_start(const struct saying *x)
+{
+    mt_buf_printf(x->b,
+                  "%s of device %" PRId32 " was in use before the program took any: by other "
+                  "processes%s",
+                  mt_report_size(x->r, x->fact->bytes).s, x->fact->device,
+                  x->fact->count ? "" : " and by its own context");
+}
+
+static void say_unseen(const struct saying *x)
+{
+    mt_buf_printf(x->b,
+                  "device %" PRId32 " has %s less free than at the start, and %s of that was "
+                  "not seen: code of kernels, other processes, calls that are not watched",
+                  x->fact->device, mt_report_size(x->r, x->fact->first).s,
+                  mt_report_size(x->r, x->fact->bytes).s);
+}
+
+static void say_free_unknown(const struct saying *x)
+{
+    mt_buf_printf(x->b,
+                  "what device %" PRId32 " had free at the dump is not known: the driver did "
+                  "not answer, or was gone already",
+                  x->fact->device);
+}
+
 /* Words that are always the same, or who finds them. */
 static const struct {
     const char *text;
@@ -107,6 +133,16 @@ static const struct {
     [MT_TRUST_UNKNOWN_ACTIONS] = {NULL, say_actions},
     [MT_TRUST_UNKNOWN_KEYS] = {NULL, say_keys},
     [MT_TRUST_UNLIMITED] = {"max_split_size is written as a number that means unlimited", NULL},
+    [MT_TRUST_LIBRARIES_UNSEEN] =
+        {"no lookup of the driver's functions was watched: what libraries "
+         "with a CUDA runtime of their own took (NCCL) is not here",
+         NULL},
+    [MT_TRUST_USED_BEFORE] = {NULL, say_before_start},
+    [MT_TRUST_UNSEEN] = {NULL, say_unseen},
+    [MT_TRUST_FREE_UNKNOWN] = {NULL, say_free_unknown},
+    [MT_TRUST_WATCHED] = {"recorded from outside: imported memory and the memory of graphs' own "
+                          "nodes are not here, arrays count as their elements",
+                          NULL},
 };
 
 void mt_trust_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,

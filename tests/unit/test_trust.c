@@ -132,6 +132,95 @@ END_TEST
 
 /* ---- era ---- */
 
+/* ---- what a watcher found out ---- */
+
+static uint32_t dict_of(struct mt_value *pairs, uint32_t n)
+{
+    struct mt_value dict = {.kind = MT_VALUE_DICT, .n = n};
+    dict.u.id = mt_builder_values(m.b, pairs, 2 * (size_t)n);
+    return mt_builder_values(m.b, &dict, 1);
+}
+
+static struct mt_value key(const char *name)
+{
+    return (struct mt_value){.kind = MT_VALUE_STR, .u.id = mt_builder_cstr(m.b, name)};
+}
+
+static struct mt_value number(int64_t n)
+{
+    return (struct mt_value){.kind = MT_VALUE_INT, .u.i = n};
+}
+
+static const int64_t mib = 1 << 20;
+
+/* A device of 80,000 MiB, of which the context took 500. The figures are MiB; negative: absent. */
+static void watched(int64_t before, int64_t dump, int64_t seen, int64_t code, int64_t lookups)
+{
+    make_begin(&m);
+    m.time_us = 1;
+    make_event(&m, MT_ACTION_SEGMENT_ALLOC, 4096, 512, 0);
+    make_event(&m, MT_ACTION_ALLOC, 4096, 500, make_stack(&m, "a.py", 1, "f"));
+    clean_state();
+    struct mt_value device[] = {key("device"),
+                                number(0),
+                                key("total_bytes"),
+                                number(80000 * mib),
+                                key("free_start_bytes"),
+                                number(((before < 0 ? 79500 : before) - 500) * mib),
+                                key("seen_bytes"),
+                                number(seen * mib),
+                                key("code_bytes"),
+                                number(code * mib),
+                                key("free_dump_bytes"),
+                                number(dump * mib),
+                                key("free_before_context_bytes"),
+                                number(before * mib)};
+    uint32_t n = before < 0 ? 6 : 7;
+    struct mt_value one = mt_builder_get_value(m.b, dict_of(device, dump < 0 ? 5 : n));
+    struct mt_value list = {.kind = MT_VALUE_LIST, .n = 1, .u.id = mt_builder_values(m.b, &one, 1)};
+    struct mt_value doors[] = {key("lookups"), number(lookups), key("driver_calls"), number(0)};
+    struct mt_value by = mt_builder_get_value(m.b, dict_of(doors, 2));
+    struct mt_value own[] = {key("devices"), list, key("doors"), by};
+    mt_builder_own(m.b, dict_of(own, 2));
+    look();
+}
+
+START_TEST(watched_and_whole)
+{
+    watched(79800, 78800, 480, 10, 3); /* 500 less, 10 not seen */
+    ck_assert_uint_eq(trust.facts.n, 1);
+    ck_assert_int_eq(trust.facts.v[0].id, MT_TRUST_WATCHED);
+    ck_assert(!mt_trust_limits(MT_TRUST_WATCHED));
+    done();
+    watched(79800, 77301, 1936, 0, 3); /* just under 64 MiB not seen */
+    ck_assert(!mt_trust_has(&trust, MT_TRUST_UNSEEN));
+    done();
+    watched(79800, 71300, 7601, 0, 3); /* more, but under a twentieth */
+    ck_assert(!mt_trust_has(&trust, MT_TRUST_UNSEEN));
+    done();
+}
+END_TEST
+
+START_TEST(watched_with_gaps)
+{
+    watched(70000, 68500, 600, 200, 0);
+    ck_assert(mt_trust_has(&trust, MT_TRUST_LIBRARIES_UNSEEN));
+    ck_assert(mt_trust_has(&trust, MT_TRUST_USED_BEFORE));
+    ck_assert(mt_trust_has(&trust, MT_TRUST_UNSEEN));
+    ck_assert_uint_eq(trust.facts.v[1].bytes, (uint64_t)(10000 * mib));
+    ck_assert_uint_eq(trust.facts.v[1].count, 1);
+    ck_assert_uint_eq(trust.facts.v[2].first, (uint64_t)(1000 * mib));
+    ck_assert_uint_eq(trust.facts.v[2].bytes, (uint64_t)(200 * mib));
+    done();
+    watched(79800, -1, 600, 0, 3);
+    ck_assert(mt_trust_has(&trust, MT_TRUST_FREE_UNKNOWN));
+    done();
+    watched(-1, 78900, 100, 0, 3); /* 1,000 MiB at the start, the context among them */
+    ck_assert(!mt_trust_has(&trust, MT_TRUST_USED_BEFORE));
+    done();
+}
+END_TEST
+
 static struct mt_era era_of(uint32_t top, uint32_t event, uint32_t block, bool list)
 {
     struct make e;
@@ -185,5 +274,5 @@ START_TEST(eras)
 }
 END_TEST
 
-UNIT_MAIN("trust", nothing_to_say, no_history_no_frames, state_only, late_and_overflown,
-          sums_and_overlap, times_backwards, eras)
+UNIT_MAIN("trust", watched_and_whole, watched_with_gaps, nothing_to_say, no_history_no_frames,
+          state_only, late_and_overflown, sums_and_overlap, times_backwards, eras)
