@@ -50,7 +50,7 @@ struct mt_trace_panel {
     const struct mt_timeline_options *options;
     const char *file;               /* name for the title */
     uint64_t capacity;              /* bytes of the device; 0: not known */
-    const char *capacity_from;      /* "--capacity", "at the OOM": for the label */
+    const char *capacity_from;      /* the label, such as "capacity (--capacity)" */
     bool is_limit;                  /* the capacity is a limit of the process, inferred */
     size_t row, column;             /* place in the grid: a row a device, a column a file */
     const struct mt_timeline *look; /* the timeline that colours are chosen by; NULL: its own */

@@ -267,7 +267,8 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
     return status;
 }
 
-/* With room on the device the request met a limit of the process, which no file names: it is at
+/* What is in use elsewhere on the device is not known, so the line says what it is the sum of. With
+ * room on the device the request met a limit of the process, which no file names: it is at
  * least what was granted, and below what was refused. */
 static void capacity_from_oom(struct mt_trace_panel *panel, const struct subject *u)
 {
@@ -296,7 +297,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
                                    .file = p->files[u->file],
                                    .column = u->file,
                                    .capacity = set->capacity,
-                                   .capacity_from = "--capacity"};
+                                   .capacity_from = "capacity (--capacity)"};
     if (set->per_alloc) {
         panel.per_alloc = set->common.limit > 0 ? (size_t)set->common.limit : SHAPES;
     }

@@ -34,7 +34,7 @@ const struct mt_option MT_PICTURE_OPTIONS[] = {
      .arg = "PX",
      .min = 200,
      .max = 10000,
-     .help = "height of the picture in px"},
+     .help = "height of the picture in px; more where the content needs it"},
     {.name = "scale",
      .kind = MT_OPTION_NUMBER,
      AT(scale),

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The frame around a timeline. Labels on the chart are placed greedily: each tries a few places
- * near its point and takes the first that no earlier label has; so the important ones come first,
- * and nothing is ever printed over something else.
- */
+/* The frame around a timeline: axes, strips of annotations, the legend. */
 #include "chart.h"
 
 #include <math.h>
@@ -340,94 +336,6 @@ void mt_chart_annotations(struct mt_chart *c)
             ->anchor = MT_ANCHOR_END;
     }
     mt_vec_release(&spans.v);
-}
-
-/* ---- labels on the chart ---- */
-
-static bool is_free(const struct mt_chart *c, struct mt_box b)
-{
-    const struct mt_box *p = &c->plot;
-    if (b.x < p->x + 2 || b.x + b.w > p->x + p->w - 2 || b.y < p->y - 2 ||
-        b.y + b.h > p->y + p->h) {
-        return false;
-    }
-    for (size_t i = 0; i < c->n_taken; i++) {
-        const struct mt_box *t = &c->taken[i];
-        if (b.x < t->x + t->w + 4 && t->x < b.x + b.w + 4 && b.y < t->y + t->h &&
-            t->y < b.y + b.h) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether a label would cover the reserved line, or lie on what is in use. */
-static bool is_crossed_by_curves(const struct mt_chart *c, struct mt_box b)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    double before = 0;
-    for (size_t i = 0; i < t->samples.n; i++) {
-        double x = mt_chart_x(c, t->samples.v[i].x);
-        double y = mt_chart_y(c, (double)t->samples.v[i].reserved);
-        double top = mt_chart_y(c, (double)t->samples.v[i].total);
-        double lo = i && before < y ? before : y, hi = i && before > y ? before : y;
-        double next = mt_chart_x(c, i + 1 < t->samples.n ? t->samples.v[i + 1].x : 1);
-        bool in_it = next >= b.x - 2 && x <= b.x + b.w + 2;
-        bool level = in_it && y >= b.y - 1 && y <= b.y + b.h;
-        bool step = x >= b.x - 2 && x <= b.x + b.w + 2 && hi >= b.y - 1 && lo <= b.y + b.h;
-        if (level || step || (in_it && top < b.y + b.h)) {
-            return true;
-        }
-        before = y;
-    }
-    return false;
-}
-
-static bool is_crossed(const struct mt_chart *c, struct mt_box b)
-{
-    double capacity = mt_chart_y(c, (double)c->panel->capacity);
-    bool line = c->panel->capacity > 0 && capacity >= b.y - 1 && capacity <= b.y + b.h;
-    return line || is_crossed_by_curves(c, b);
-}
-
-/* The label in b of the point (x, y): one that is far above is tied to it by a thin line. */
-static void put_note(struct mt_chart *c, struct mt_box b, double x, double y, uint32_t color,
-                     const char *text)
-{
-    bool adjoins = (b.x + b.w <= x && b.x + b.w > x - 14) || (b.x >= x && b.x < x + 14);
-    if (b.y + b.h < y - 30 && adjoins) {
-        mt_scene_line(c->scene, x, b.y + 2, x, y - 5, (color & 0xffffff00) | 0x80, 1);
-    }
-    c->taken[c->n_taken++] = b;
-    mt_scene_text_fit(c->scene, b.x, b.y + 12, NORMAL, color, b.w + 1, true, text)->halo = true;
-}
-
-void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const char *text)
-{
-    double w = mt_text_px(text, NORMAL, true), h = 15;
-    /* Above, beside, below, then further away; each centred, to the left, to the right, and further
-     * to the left. */
-    const double ys[] = {y - 6 - h,   y - h / 2,   y + 8,      y - 24 - h, y + 26,
-                         y - 42 - h,  y + 44,      y - 60 - h, y - 80 - h, y - 100 - h,
-                         y - 120 - h, y - 160 - h, y - 200 - h};
-    const double xs[] = {x - w / 2, x - w - 6, x + 6, x - w - 40, x - w - 80, x - w - 130};
-    enum { YS = MT_COUNT(ys), XS = MT_COUNT(xs) };
-    /* At first only where the curves leave it alone, then anywhere. */
-    for (size_t i = 0; i < (size_t)2 * YS * XS && c->n_taken < MT_CHART_LABELS; i++) {
-        size_t row = i / XS % YS, column = i % XS;
-        bool beside = row == 1; /* not over the point itself */
-        struct mt_box b = {xs[column] + (beside && column == 2 ? 6
-                                         : beside              ? -6
-                                                               : 0),
-                           ys[row], w, h};
-        if ((beside && column == 0) || !is_free(c, b)) {
-            continue;
-        }
-        if (i >= (size_t)YS * XS || !is_crossed(c, b)) {
-            put_note(c, b, x, y, color, text);
-            return;
-        }
-    }
 }
 
 /* ---- legend ---- */

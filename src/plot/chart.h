@@ -39,9 +39,22 @@ double mt_chart_strips(const struct mt_chart *c);
 /* Draws them. */
 void mt_chart_annotations(struct mt_chart *c);
 
-/* A label on the chart near (x, y), above it where there is room, never over another one; left out
- * when there is no place. */
-void mt_chart_note(struct mt_chart *c, double x, double y, uint32_t color, const char *text);
+/* ---- labels on the chart (chart_notes.c) ---- */
+
+struct mt_note {
+    double x, y; /* of the point it belongs to */
+    uint32_t color;
+    const char *text;
+};
+
+/* Keeps labels off a mark. */
+void mt_chart_take(struct mt_chart *c, struct mt_box box);
+
+/* A label at its point; one that may stand further away; one that lies on curves when there is no
+ * other place. None is ever over another one. False: there was no place, it is left out. */
+bool mt_chart_note_near(struct mt_chart *c, const struct mt_note *n);
+bool mt_chart_note(struct mt_chart *c, const struct mt_note *n);
+bool mt_chart_note_anyhow(struct mt_chart *c, const struct mt_note *n);
 
 /* One row of a legend. */
 struct mt_legend_row {

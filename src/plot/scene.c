@@ -203,27 +203,42 @@ struct mt_mark *mt_scene_text_buf(struct mt_scene *s, double x, double y, double
     return mt_scene_text_fit(s, x, y, size, fill, room, bold, text->p ? text->p : "");
 }
 
-/* The last " · " of text so that what is before it fits; NULL when there is none. */
-static const char *break_before(const char *text, double size, bool bold, double room,
-                                struct mt_buf *line)
+/* The last `mark` of text so that what is before it fits into the room; NULL when there is none. A
+ * number stays with its unit. */
+static const char *last_that_fits(const char *text, const char *mark, double size, bool bold,
+                                  double room, bool *failed)
 {
-    static const char DOT[] = " \xc2\xb7 ";
     const char *best = NULL;
-    for (const char *at = strstr(text, DOT); at; at = strstr(at + 1, DOT)) {
+    for (const char *at = strstr(text, mark); at; at = strstr(at + 1, mark)) {
+        if (mark[1] == '\0' && at > text && at[-1] >= '0' && at[-1] <= '9') {
+            continue;
+        }
         struct mt_buf head = {0};
         mt_buf_add(&head, text, (size_t)(at - text));
         bool fits = head.p && mt_text_px(head.p, size, bold) <= room;
-        line->failed |= head.failed;
+        *failed |= head.failed;
         mt_buf_release(&head);
         if (!fits) {
             break;
         }
         best = at;
     }
-    if (best) {
-        mt_buf_reset(line);
-        mt_buf_add(line, text, (size_t)(best - text));
-        return best + sizeof DOT - 1;
+    return best;
+}
+
+/* Puts as much of text into line as fits, up to a " · " or else to a blank. Returns the rest, NULL
+ * when it has no place to be broken. */
+static const char *break_before(const char *text, double size, bool bold, double room,
+                                struct mt_buf *line)
+{
+    static const char *const MARKS[] = {" \xc2\xb7 ", " "};
+    for (size_t i = 0; i < MT_COUNT(MARKS); i++) {
+        const char *best = last_that_fits(text, MARKS[i], size, bold, room, &line->failed);
+        if (best && best > text) {
+            mt_buf_reset(line);
+            mt_buf_add(line, text, (size_t)(best - text));
+            return best + strlen(MARKS[i]);
+        }
     }
     return NULL;
 }

@@ -67,7 +67,13 @@ void mt_segment_draw_request(struct mt_segment_picture *p, const struct mt_event
     mt_buf_reset(&b);
     mt_buf_printf(&b, "%s", mt_size_text(e->size, p->scene->style.size).s);
     if (!whole) {
-        mt_buf_printf(&b, ", %.1f times the length of this line", w / p->w);
+        double times = w / p->w;
+        if (times < 100) {
+            mt_buf_printf(&b, ", %.1f times the length of this line", times);
+        } else {
+            mt_buf_printf(&b, ", %s times the length of this line",
+                          mt_count_text((uint64_t)times).s);
+        }
     }
     double text = mt_text_px(b.p ? b.p : "", 12, true);
     bool beside = whole && w + 8 + text <= p->w;

@@ -83,27 +83,36 @@ static void draw_reserved(struct mt_chart *c, bool live)
 
 /* ---- what stands over the curves ---- */
 
-static void note(struct mt_chart *c, double x, double y, uint32_t color, const char *what,
-                 uint64_t bytes)
+typedef bool note_fn(struct mt_chart *c, const struct mt_note *n);
+
+static bool note(struct mt_chart *c, note_fn *put, double x, double y, uint32_t color,
+                 const char *what, uint64_t bytes)
 {
     char text[128];
     (void)snprintf(text, sizeof text, "%s %s", what, mt_size_text(bytes, c->scene->style.size).s);
-    mt_chart_note(c, x, y, color, text);
+    return put(c, &(struct mt_note){x, y, color, text});
+}
+
+static const char *capacity_name(const struct mt_trace_panel *p)
+{
+    return p->is_limit ? "process limit (inferred) near" : p->capacity_from;
 }
 
 static void draw_capacity(struct mt_chart *c)
 {
     const struct mt_theme *t = c->scene->theme;
+    const char *what = capacity_name(c->panel);
     if (c->panel->capacity == 0 || (double)c->panel->capacity > c->y_max) {
         return;
     }
-    double y = mt_chart_y(c, (double)c->panel->capacity);
-    char what[96] = "process limit (inferred) near";
-    if (!c->panel->is_limit) {
-        (void)snprintf(what, sizeof what, "capacity (%s)", c->panel->capacity_from);
-    }
+    double y = mt_chart_y(c, (double)c->panel->capacity), x = c->plot.x + 90;
     mt_scene_line(c->scene, c->plot.x, y, c->plot.x + c->plot.w, y, t->trouble, 1.5)->dash = 6;
-    note(c, c->plot.x + 90, y, t->trouble, what, c->panel->capacity);
+    for (double at = x; at < c->plot.x + c->plot.w; at += 60) {
+        if (note(c, mt_chart_note_near, at, y, t->trouble, what, c->panel->capacity)) {
+            return;
+        }
+    }
+    note(c, mt_chart_note_anyhow, x, y, t->trouble, what, c->panel->capacity);
 }
 
 static void draw_cross(struct mt_scene *s, double x, double y, uint32_t tip)
@@ -156,7 +165,9 @@ static void draw_oom(struct mt_chart *c, const struct mt_timeline_oom *o, bool n
     mt_scene_line(s, x - 4, top, x + 4, top, s->theme->trouble, 1.5);
     draw_cross(s, x, y, oom_tip(c, o));
     if (named) {
-        note(c, x, top, s->theme->trouble, "out of memory: asked for", o->asked);
+        double least = c->plot.y + 12; /* a whisker that leaves the picture: beside its end */
+        top = top < least ? least : top;
+        note(c, mt_chart_note, x, top, s->theme->trouble, "out of memory: asked for", o->asked);
     }
 }
 
@@ -173,6 +184,23 @@ static void draw_ooms(struct mt_chart *c)
     }
 }
 
+/* Keeps labels off the marks that they belong to. */
+static void take_marks(struct mt_chart *c)
+{
+    enum { MOST_OOMS = 6 };
+    const struct mt_timeline *t = c->panel->timeline;
+    if (!t->flat && t->peak > 0) {
+        double x = mt_chart_x(c, t->peak_x), y = mt_chart_y(c, (double)t->peak);
+        mt_chart_take(c, (struct mt_box){x - 5, y - 5, 10, 10});
+    }
+    for (size_t i = t->ooms.n; i > 0 && t->ooms.n - i < MOST_OOMS; i--) {
+        const struct mt_timeline_oom *o = &t->ooms.v[i - 1];
+        double x = oom_x(c, o), y = mt_chart_y(c, (double)o->live);
+        double top = mt_chart_y(c, (double)o->live + (double)o->asked);
+        mt_chart_take(c, (struct mt_box){x - 5, top, 10, y + 6 - top});
+    }
+}
+
 static void draw_peak(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
@@ -186,7 +214,7 @@ static void draw_peak(struct mt_chart *c)
     m->round = true;
     m->stroke = theme->text;
     m->stroke_width = 2;
-    note(c, x, y, theme->text, "peak", t->peak);
+    note(c, mt_chart_note_anyhow, x, y, theme->text, "peak", t->peak);
 }
 
 /* With segments the line is what is in use: named at its highest, which is found in the trace, not
@@ -202,8 +230,26 @@ static void note_live(struct mt_chart *c)
         best = before || at.live_bytes > best.live_bytes ? at : best;
     }
     double x = mt_timeline_x(t, c->panel->replay, best.index);
-    note(c, mt_chart_x(c, x), mt_chart_y(c, (double)best.live_bytes), c->scene->theme->line,
-         "in use, at most", best.live_bytes);
+    note(c, mt_chart_note_anyhow, mt_chart_x(c, x), mt_chart_y(c, (double)best.live_bytes),
+         c->scene->theme->line, "in use, at most", best.live_bytes);
+}
+
+/* The name alone, somewhere on the line; the headings say how high it went. */
+static bool name_line(struct mt_chart *c)
+{
+    const struct mt_timeline *t = c->panel->timeline;
+    for (double share = 0.9; share > 0; share -= 0.1) {
+        size_t i = 0;
+        while (i + 1 < t->samples.n && t->samples.v[i + 1].x <= share) {
+            i++;
+        }
+        double y = mt_chart_y(c, (double)t->samples.v[i].reserved);
+        struct mt_note n = {mt_chart_x(c, share), y, c->scene->theme->line, "reserved"};
+        if (mt_chart_note_near(c, &n)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The line's name: in the middle of the stretch that ends the picture, if that is its highest. */
@@ -214,15 +260,18 @@ static void note_line(struct mt_chart *c)
         note_live(c);
         return;
     }
-    if (t->reserved_peak == 0) {
+    if (t->reserved_peak == 0 || t->samples.n == 0) {
         return;
     }
-    double x01 = t->reserved_peak_x;
-    if (t->samples.n && t->samples.v[t->samples.n - 1].reserved == t->reserved_peak) {
+    double x01 = t->reserved_peak_x, y = mt_chart_y(c, (double)t->reserved_peak);
+    if (t->samples.v[t->samples.n - 1].reserved == t->reserved_peak) {
         x01 = (x01 + 1) / 2;
     }
-    note(c, mt_chart_x(c, x01), mt_chart_y(c, (double)t->reserved_peak), c->scene->theme->line,
-         "reserved", t->reserved_peak);
+    uint32_t color = c->scene->theme->line;
+    double x = mt_chart_x(c, x01);
+    if (!note(c, mt_chart_note_near, x, y, color, "reserved", t->reserved_peak) && !name_line(c)) {
+        note(c, mt_chart_note, x, y, color, "reserved", t->reserved_peak);
+    }
 }
 
 /* ---- legend ---- */
@@ -319,7 +368,8 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
     bool has_row[MT_TRACE_BANDS];
-    if (t->bands.n == 0 || choose_rows(c, has_row) < 1) {
+    size_t rows = t->bands.n ? choose_rows(c, has_row) : 0;
+    if (rows == 0 || (rows == 1 && t->bands.n > 1)) { /* "12 more" alone says nothing */
         return;
     }
     double y = c->legend.y + MT_LEGEND_HEAD_PX;
@@ -357,7 +407,7 @@ static double draw_headings(struct mt_chart *c)
     mt_buf_reset(&b);
     mt_trace_say_peak(&b, c->panel, f);
     if (c->panel->capacity > 0 && (double)c->panel->capacity > c->y_max) {
-        mt_buf_printf(&b, " \xc2\xb7 capacity %s, above the picture",
+        mt_buf_printf(&b, " \xc2\xb7 %s %s, above the picture", capacity_name(c->panel),
                       mt_size_text(c->panel->capacity, f).s);
     }
     y = mt_scene_text_lines(s, x, y + 56, 12.5, s->theme->muted, room, false, &b);
@@ -417,6 +467,7 @@ static void draw_panel(struct mt_chart *c)
     band_looks(c, looks);
     draw_curves(c, looks);
     draw_reserved(c, !memory);
+    take_marks(c);
     draw_capacity(c);
     draw_ooms(c);
     draw_peak(c);
@@ -467,36 +518,67 @@ static struct layout lay_out(const struct mt_plot_style *style, const struct mt_
     return l;
 }
 
-static void place_panel(struct mt_chart *c, const struct layout *l)
+/* What a panel has across: the plot, and the legend where that stands at its right. */
+static void place_across(struct mt_chart *c, const struct layout *l)
 {
-    const struct mt_trace_panel *p = c->panel;
-    double legend = legend_height(p->timeline->bands.n);
-    c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
-                              l->panel_w, l->panel_h};
-    double top = draw_headings(c) + 18, left = c->area.x + LEFT;
-    double bottom = c->area.y + l->panel_h - FOOT, right = c->area.x + l->panel_w - MARGIN;
+    double left = c->area.x + LEFT, right = c->area.x + l->panel_w - MARGIN;
+    double legend = legend_height(c->panel->timeline->bands.n);
     if (l->legend_right) {
         double begin = right - LEGEND_W, end = legend > 0 ? begin - GAP : right;
         c->plot = (struct mt_box){left, 0, end - left, 0};
         c->legend = (struct mt_box){begin, 0, LEGEND_W, legend};
     } else {
         c->plot = (struct mt_box){left, 0, right - left, 0};
+        c->legend = (struct mt_box){c->area.x + MARGIN, 0, l->panel_w - 2 * MARGIN, legend};
     }
-    c->plot.y = top += mt_chart_strips(c); /* above the plot */
+}
+
+/* Draws the headings; returns where the plot begins, below the strips of annotations. */
+static double draw_head(struct mt_chart *c, const struct layout *l)
+{
+    place_across(c, l);
+    return draw_headings(c) + 18 + mt_chart_strips(c);
+}
+
+/* The least height that leaves the curves some room below the headings of each panel; 0 when out of
+ * memory, which the drawing will find as well. */
+static double least_height(const struct mt_plot_style *style, const struct mt_trace_panel *panels,
+                           size_t n, double y_max, const struct layout *l)
+{
+    double least = 0;
+    struct mt_scene *scratch = mt_scene_new(style);
+    for (size_t i = 0; i < n && scratch; i++) {
+        struct mt_chart c = {.scene = scratch, .panel = &panels[i], .y_max = y_max};
+        c.area.w = l->panel_w;
+        double height = draw_head(&c, l) + LEAST_PLOT + FOOT;
+        least = height > least ? height : least;
+    }
+    mt_scene_free(scratch);
+    return ceil(least);
+}
+
+static void place_panel(struct mt_chart *c, const struct layout *l)
+{
+    const struct mt_trace_panel *p = c->panel;
+    c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
+                              l->panel_w, l->panel_h};
+    double top = draw_head(c, l), bottom = c->area.y + l->panel_h - FOOT;
+    c->plot.y = top;
     c->margin = margin_for(c);
     if (l->legend_right) {
-        double room = c->area.y + l->panel_h - 8 - top;
+        double room = c->area.y + l->panel_h - 8 - top, legend = c->legend.h;
         c->legend.y = top;
         c->legend.h = legend < room ? legend : room;
         c->legend_spare = room - c->legend.h;
-        c->plot.h = bottom - top;
-        return;
+    } else {
+        double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
+        double legend = c->legend.h < room ? c->legend.h : room;
+        double two_rows = legend_height(p->timeline->bands.n < 2 ? p->timeline->bands.n : 2);
+        c->legend.h = legend < two_rows ? 0 : legend;
+        bottom -= c->legend.h;
+        c->legend.y = bottom + FOOT;
     }
-    double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
-    legend = legend < room ? legend : room > 0 ? room : 0;
-    bottom -= legend;
     c->plot.h = bottom - top;
-    c->legend = (struct mt_box){c->area.x + MARGIN, bottom + FOOT, l->panel_w - 2 * MARGIN, legend};
 }
 
 static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
@@ -521,14 +603,16 @@ enum mt_status mt_plot_look_init(struct mt_timeline *t, const struct mt_replay *
 enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *panels, size_t n,
                              struct mt_error *err)
 {
+    double y_max = mt_trace_scale(panels, n);
     struct layout l = lay_out(&s->style, panels, n);
+    double least = least_height(&s->style, panels, n, y_max, &l);
+    l.panel_h = l.panel_h < least ? least : l.panel_h;
     s->width = l.panel_w * (double)l.columns;
     s->height = l.panel_h * (double)l.rows;
     if (n > 0) {
         scene_title(s, &panels[0]);
     }
     mt_scene_rect(s, 0, 0, s->width, s->height, s->theme->background);
-    double y_max = mt_trace_scale(panels, n);
     for (size_t i = 0; i < n; i++) {
         struct mt_chart c = {.scene = s, .panel = &panels[i], .y_max = y_max};
         place_panel(&c, &l);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timeline pictures: what they say, that no label lies over another, and what the painters make. */
+#include <math.h>
 #include <string.h>
 
 #include "plot/painters.h"
@@ -11,6 +12,7 @@
 static const struct mt_plot_style PLAIN = {.theme = MT_THEME_LIGHT};
 
 struct drawn {
+    bool is_limit; /* the capacity was inferred */
     struct made m;
     struct mt_timeline t;
     struct mt_timeline_options o;
@@ -29,7 +31,8 @@ static void draw(struct drawn *d, const struct mt_plot_style *style, uint64_t ca
                                .options = &d->o,
                                .file = "runs/snap.pickle",
                                .capacity = capacity,
-                               .capacity_from = "--capacity",
+                               .capacity_from = "capacity (--capacity)",
+                               .is_limit = d->is_limit,
                                .per_alloc = per_alloc};
     d->scene = mt_scene_new(style);
     ck_assert_ptr_nonnull(d->scene);
@@ -71,7 +74,7 @@ static void make_oom(struct made *m)
 
 START_TEST(tells_the_oom)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 71 * MADE_MIB, 0);
     ck_assert(scene_has_text(d.scene, "Memory over time"));
@@ -93,10 +96,99 @@ START_TEST(tells_the_oom)
 }
 END_TEST
 
+static const struct mt_mark *text_mark(const struct mt_scene *s, const char *text)
+{
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
+/* A dashed line across the plot at the height of so many bytes; reserved memory is 64 MiB. */
+static bool has_dashed_line(const struct mt_scene *s, double bytes)
+{
+    double ground = 0, reserved = 1e9;
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        for (uint32_t k = 0; k < m->n; k++) {
+            double y = s->points.v[m->first + k].y;
+            ground = m->kind == MT_MARK_POLYGON && y > ground ? y : ground;
+            reserved = m->kind == MT_MARK_LINE && m->n > 2 && y < reserved ? y : reserved;
+        }
+    }
+    double wanted = ground - (ground - reserved) * bytes / (double)(64 * MADE_MIB);
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        bool dashed = m->kind == MT_MARK_LINE && m->dash > 0 && m->n == 2;
+        const struct mt_point *p = dashed ? &s->points.v[m->first] : NULL;
+        bool level = p && fabs(p[0].y - p[1].y) < 0.01 && p[1].x - p[0].x > 100;
+        if (level && fabs(p[0].y - wanted) < 0.01) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The limit of a process that no file names: a line that says it was inferred, also from above the
+ * picture. */
+START_TEST(an_inferred_limit)
+{
+    struct drawn d = {.is_limit = true}, above = {.is_limit = true};
+    make_oom(&d.m);
+    draw(&d, &PLAIN, 68 * MADE_MIB, 0);
+    ck_assert(scene_has_text(d.scene, "process limit (inferred) near 68.00 MiB"));
+    ck_assert(!scene_mentions(d.scene, "capacity"));
+    ck_assert(has_dashed_line(d.scene, 68.0 * (double)MADE_MIB));
+    ck_assert(!has_dashed_line(d.scene, 66.0 * (double)MADE_MIB));
+    make_oom(&above.m);
+    draw(&above, &PLAIN, 900 * MADE_MIB, 0);
+    ck_assert(scene_mentions(above.scene, "process limit (inferred) near 900.00 MiB, above"));
+    drawn_release(&d);
+    drawn_release(&above);
+}
+END_TEST
+
+/* However small a picture is asked for, the curves keep some room and the headings are whole. */
+START_TEST(the_smallest_picture)
+{
+    static const struct mt_plot_style SIZES[] = {{.width = 300, .height = 200},
+                                                 {.width = 500, .height = 400},
+                                                 {.width = 1280, .height = 200}};
+    for (size_t i = 0; i < MT_COUNT(SIZES); i++) {
+        struct drawn d = {.is_limit = true};
+        make_oom(&d.m);
+        draw(&d, &SIZES[i], 68 * MADE_MIB, 0);
+        const struct mt_mark *ground = text_mark(d.scene, "0"), *axis = text_mark(d.scene, "event");
+        ck_assert_double_gt(axis->y, ground->y);
+        ck_assert_int_ge(mt_scene_height(d.scene), SIZES[i].height);
+        ck_assert(has_dashed_line(d.scene, 68.0 * (double)MADE_MIB));
+        ck_assert(scene_has_text(d.scene, "peak 44.00 MiB"));
+        ck_assert(!scene_mentions(d.scene, "\xe2\x80\xa6")); /* broken into lines, not cut */
+        drawn_release(&d);
+    }
+}
+END_TEST
+
+/* Labels that the headings repeat are left out rather than put over the curves. */
+START_TEST(labels_leave_curves_alone)
+{
+    static const struct mt_plot_style LOW = {.width = 300, .height = 200};
+    struct drawn d = {0};
+    make_oom(&d.m);
+    draw(&d, &LOW, 0, 0);
+    ck_assert(!scene_has_text(d.scene, "out of memory: asked for 40.00 MiB"));
+    ck_assert(scene_mentions(d.scene, "Out of memory at event"));
+    drawn_release(&d);
+}
+END_TEST
+
 /* The bands: rectangles whose height is the bytes, to scale. */
 START_TEST(bands_are_to_scale)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
     double ground = 0, highest = 1e9, reserved = 1e9;
@@ -119,7 +211,7 @@ END_TEST
 
 START_TEST(svg_is_text_with_tips)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
     char *svg = scene_svg(d.scene), *again = scene_svg(d.scene);
@@ -137,21 +229,10 @@ START_TEST(svg_is_text_with_tips)
 }
 END_TEST
 
-static const struct mt_mark *text_mark(const struct mt_scene *s, const char *text)
-{
-    for (size_t i = 0; i < s->marks.n; i++) {
-        const struct mt_mark *m = &s->marks.v[i];
-        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
 /* Marks of an OOM at the end stand in a margin, right of all bands. */
 START_TEST(an_oom_at_the_end_has_room)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
     double bands = 0, cross = 0;
@@ -172,7 +253,7 @@ END_TEST
 /* A line that no file names is told as inferred; one unit on the axis of time. */
 START_TEST(the_axis_of_time)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
     ck_assert(scene_has_text(d.scene, "time"));
@@ -187,7 +268,7 @@ END_TEST
 /* Strips of annotations have a name at their left, and the plot begins below them. */
 START_TEST(annotations_are_named)
 {
-    struct drawn d, without;
+    struct drawn d = {0}, without = {0};
     make_oom(&without.m);
     draw(&without, &PLAIN, 0, 0);
     make_oom_events(&d.m);
@@ -225,7 +306,7 @@ static size_t paint(enum mt_status (*painter)(const struct mt_scene *, double, F
 
 START_TEST(png_and_pdf)
 {
-    struct drawn d;
+    struct drawn d = {0};
     char *png, *pdf, *again;
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
@@ -245,7 +326,7 @@ END_TEST
 
 START_TEST(small_and_dark)
 {
-    struct drawn d;
+    struct drawn d = {0};
     struct mt_plot_style small = {.width = 400, .height = 300, .theme = MT_THEME_DARK};
     make_oom(&d.m);
     draw(&d, &small, 0, 0);
@@ -257,7 +338,7 @@ END_TEST
 
 START_TEST(nothing_to_draw)
 {
-    struct drawn d;
+    struct drawn d = {0};
     made_begin(&d.m);
     made_finish(&d.m);
     draw(&d, &PLAIN, 0, 0);
@@ -269,7 +350,7 @@ END_TEST
 
 START_TEST(no_events)
 {
-    struct drawn d;
+    struct drawn d = {0};
     made_begin(&d.m);
     uint32_t a = made_stack(&d.m, "a", 1);
     struct made_block blocks[2] = {{MADE_MIB, MADE_MIB, MT_BLOCK_ALLOCATED, a},
@@ -286,7 +367,7 @@ END_TEST
 
 START_TEST(one_shape_an_allocation)
 {
-    struct drawn d;
+    struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 2);
     ck_assert(scene_mentions(d.scene, "10.00 MiB, allocated at event 1, alive at the end"));
@@ -296,6 +377,7 @@ START_TEST(one_shape_an_allocation)
 }
 END_TEST
 
-UNIT_MAIN("trace_scene", tells_the_oom, an_oom_at_the_end_has_room, the_axis_of_time,
+UNIT_MAIN("trace_scene", tells_the_oom, an_inferred_limit, the_smallest_picture,
+          labels_leave_curves_alone, an_oom_at_the_end_has_room, the_axis_of_time,
           annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
           small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
