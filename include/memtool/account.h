@@ -60,9 +60,11 @@ struct mt_owner_name mt_owner_of_file(struct mt_str file);
 
 /* What kind of file this is, told by its content alone. O(frames). */
 struct mt_recorded {
-    bool watched; /* every allocation of the process: capture --mode record */
-    bool plain;   /* of a program without PyTorch: compiled callers, none of them torch's */
-    bool python;  /* frames of Python are in it */
+    bool watched;     /* every allocation of the process: capture --mode record */
+    bool plain;       /* of a program without PyTorch: compiled callers, none of them torch's */
+    bool torch;       /* frames of PyTorch are in it */
+    bool python;      /* frames of Python are in it */
+    const char *mode; /* of `memtool capture` that wrote it: "record", "cache"; NULL: no such */
 };
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s);
 
@@ -102,6 +104,11 @@ struct mt_account_figures {
     uint64_t used, total;
     const struct mt_smi *smi; /* or NULL */
     const char *source;
+    /* The state after so many events of the device's trace, rather than at the end; 0: the end.
+     * What a snapshot says of the card is then of another moment and left out. */
+    size_t after;
+    bool free_known; /* what the driver had free then: with the card's total it gives `used` */
+    uint64_t free;
 };
 
 /*

@@ -102,10 +102,16 @@ enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comp
 
 /* ---- info ---- */
 
-/* What the file is: format, era, devices, settings, trust. `t` and `trust` of the whole file. */
-enum mt_status mt_report_info(const struct mt_report *r, const struct mt_snapshot *s,
-                              const struct mt_totals *t, const struct mt_trust *trust,
-                              bool one_line, struct mt_error *err) MT_NODISCARD;
+/* What info found, of the whole file; all borrowed. */
+struct mt_info {
+    const struct mt_snapshot *snapshot;
+    const struct mt_totals *totals;
+    const struct mt_accounts *accounts;
+    const struct mt_trust *trust;
+};
+/* What the file is: format, era, devices, settings, trust. */
+enum mt_status mt_report_info(const struct mt_report *r, const struct mt_info *x, bool one_line,
+                              struct mt_error *err) MT_NODISCARD;
 
 /* ---- trace ---- */
 

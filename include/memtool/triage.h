@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <memtool/account.h>
 #include <memtool/error.h>
 #include <memtool/model.h>
 #include <memtool/str.h>
@@ -144,6 +145,7 @@ struct mt_incident {
     bool recovered;        /* the program went on */
     bool truncated;        /* the message breaks off */
     bool spilled;          /* allocated exceeds the card: the driver pages to host memory */
+    bool cache_counts;     /* "allocated" is all that the allocator reserved: no less is known */
     bool expandable_hint;  /* the message itself recommends expandable_segments */
     uint64_t origin;       /* hash of the line's prefix, 0: none */
     struct mt_oom_numbers numbers;
@@ -229,7 +231,8 @@ struct mt_advice {
 struct mt_triage;
 
 struct mt_triage_options {
-    uint64_t device_used; /* bytes used on the whole card as nvidia-smi says; 0: not known */
+    uint64_t device_used;     /* bytes used on the whole card as nvidia-smi says; 0: not known */
+    const struct mt_smi *smi; /* what else it printed, or NULL; borrowed */
     /* Words for a call stack of a snapshot, and the frame that stands for it (0: none); either may
      * be NULL. ctx as given. */
     void (*stack_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s, uint32_t stack);
@@ -250,6 +253,7 @@ struct mt_triage_shot {
         const char *conf, *verdict;
     } trials[4];
     size_t n_trials;
+    const struct mt_account *account; /* of that device, at its out-of-memory event; NULL: empty */
 };
 
 /* What came out; owned by the triage and valid until it is freed or fed again. */

@@ -14,9 +14,11 @@
 #include <memtool/query.h>
 #include <memtool/replay.h>
 
-/* An owner while the trace is walked; bytes since its start. */
+/* An owner while the trace is walked: bytes and allocations since its start, and what they were at
+ * the moment that was asked for. */
 struct tally {
-    int64_t net, highest;
+    int64_t net, highest, then;
+    int64_t n, n_then;
 };
 
 struct finder {
@@ -121,7 +123,17 @@ static void count(struct finder *f, struct tally *t, uint64_t size, bool up)
     wild = wild || (up ? mt_add_overflow(t->net, (int64_t)size, &t->net)
                        : mt_sub_overflow(t->net, (int64_t)size, &t->net));
     f->wild |= wild;
+    t->n += up ? 1 : -1;
     t->highest = t->net > t->highest ? t->net : t->highest;
+}
+
+/* The moment that was asked for has come. */
+static void keep_moment(struct finder *f)
+{
+    for (size_t i = 0; i < f->tallies.n; i++) {
+        f->tallies.v[i].then = f->tallies.v[i].net;
+        f->tallies.v[i].n_then = f->tallies.v[i].n;
+    }
 }
 
 /* The row that an event speaks of: a free has no stack of its own, so its address tells. */
@@ -138,12 +150,15 @@ static uint32_t row_of_event(struct finder *f, const struct mt_event *e, bool up
     return row ? *row : row_of_stack(f, 0); /* older than the trace */
 }
 
-static bool walk_trace(struct finder *f)
+static bool walk_trace(struct finder *f, size_t after)
 {
     struct mt_trace trace = mt_device_trace(f->s, f->a->device);
     for (size_t i = 0; i < trace.n; i++) {
         const struct mt_event *e = &f->s->events[trace.first + i];
         bool up = e->action == MT_ACTION_SEGMENT_ALLOC || e->action == MT_ACTION_SEGMENT_MAP;
+        if (after > 0 && i == after) {
+            keep_moment(f);
+        }
         if (!up && e->action != MT_ACTION_SEGMENT_FREE && e->action != MT_ACTION_SEGMENT_UNMAP) {
             continue;
         }
@@ -154,6 +169,9 @@ static bool walk_trace(struct finder *f)
         count(f, &f->tallies.v[row], e->size, up);
         count(f, &f->all, e->size, up);
         f->a->allocations++;
+    }
+    if (after >= trace.n) {
+        keep_moment(f);
     }
     return true;
 }
@@ -178,6 +196,25 @@ static void find_peaks(struct finder *f)
         row->peak_known = traced && peak_of(&f->tallies.v[i], row->bytes, &row->peak);
     }
     a->seen_peak_known = traced && peak_of(&f->all, a->seen, &a->seen_peak);
+}
+
+/* Rows as they were at the moment that was asked for; as they are where the trace does not tell. */
+static void go_back(struct finder *f)
+{
+    struct mt_account *a = f->a;
+    a->seen = 0;
+    for (size_t i = 0; i < a->rows.n; i++) {
+        struct mt_owner *row = &a->rows.v[i];
+        const struct tally *t = &f->tallies.v[i];
+        int64_t bytes = row->bytes <= INT64_MAX ? (int64_t)row->bytes : -1, n = (int64_t)row->count;
+        if (bytes >= 0 && !mt_sub_overflow(bytes, t->net, &bytes) &&
+            !mt_add_overflow(bytes, t->then, &bytes) && bytes >= 0) {
+            n = n - t->n + t->n_then;
+            row->bytes = (uint64_t)bytes;
+            row->count = n > 0 ? (uint64_t)n : 0;
+        }
+        a->seen = mt_add_sat(a->seen, row->bytes);
+    }
 }
 
 /* ---- what the watcher measured ---- */
@@ -296,7 +333,7 @@ static void find_figures(struct finder *f, const struct mt_account_figures *give
     if (get_bytes(f, f->own, "total_bytes", &total) && total > 0) {
         a->total_known = true;
         a->total = total;
-        if (get_bytes(f, f->own, "free_dump_bytes", &left) && left <= total) {
+        if (given->after == 0 && get_bytes(f, f->own, "free_dump_bytes", &left) && left <= total) {
             a->used_known = true;
             a->used = total - left;
             a->source = "the snapshot";
@@ -311,7 +348,11 @@ static void find_figures(struct finder *f, const struct mt_account_figures *give
         a->total_known = true;
         a->total = given->total;
     }
-    if (given->used_known || (gpu && gpu->used_known)) {
+    if (given->free_known && a->total_known && given->free <= a->total) {
+        a->used_known = true;
+        a->used = a->total - given->free;
+        a->source = "the snapshot";
+    } else if (given->used_known || (gpu && gpu->used_known)) {
         a->used_known = true;
         a->used = given->used_known ? given->used : gpu->used;
         a->source = given->source;
@@ -456,10 +497,13 @@ static bool fill(struct finder *f, const struct mt_account_figures *given)
     struct mt_account *a = f->a;
     bool processes = false;
     f->own = own_device(f);
-    if (!add_segments(f) || !walk_trace(f)) {
+    if (!add_segments(f) || !walk_trace(f, given->after)) {
         return false;
     }
     find_peaks(f);
+    if (given->after > 0 && !f->wild) {
+        go_back(f);
+    }
     if (!add_measured(f)) {
         return false;
     }

@@ -179,25 +179,31 @@ static bool is_torch(struct mt_str file)
 }
 
 /* The watcher's own word for what it did. */
-static bool is_mode(const struct mt_snapshot *s, const char *mode)
+static const char *mode_of(const struct mt_snapshot *s)
 {
-    const struct mt_value *v = mt_value_find(s, &s->values[s->own], "mode");
-    return v && v->kind == MT_VALUE_STR &&
-           mt_str_equal(mt_snapshot_str(s, v->u.id), mt_str_from(mode));
+    static const char *const MODES[] = {"record", "cache"};
+    const struct mt_value *v = s->own ? mt_value_find(s, &s->values[s->own], "mode") : NULL;
+    for (size_t i = 0; v && v->kind == MT_VALUE_STR && i < MT_COUNT(MODES); i++) {
+        if (mt_str_equal(mt_snapshot_str(s, v->u.id), mt_str_from(MODES[i]))) {
+            return MODES[i];
+        }
+    }
+    bool settings = s->present >> MT_TOP_KEY_allocator_settings & 1u;
+    bool marks = s->present >> MT_TOP_KEY_external_annotations & 1u;
+    return !s->own && marks && !settings ? MODES[0] : NULL;
 }
 
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
 {
-    bool compiled = false, torch = false;
+    bool compiled = false;
     *r = (struct mt_recorded){0};
     for (size_t i = 1; i < s->n_frames; i++) {
         struct mt_str file = mt_snapshot_str(s, s->frames[i].filename);
         compiled |= is_object(file, s->frames[i].line);
-        torch |= is_torch(file);
+        r->torch |= is_torch(file);
         r->python |= mt_str_ends(file, MT_STR(".py"));
     }
-    r->plain = compiled && !torch;
-    r->watched = s->own ? is_mode(s, "record")
-                        : (s->present >> MT_TOP_KEY_external_annotations & 1u) &&
-                              !(s->present >> MT_TOP_KEY_allocator_settings & 1u);
+    r->plain = compiled && !r->torch;
+    r->mode = mode_of(s);
+    r->watched = r->mode && strcmp(r->mode, "record") == 0;
 }

@@ -2,7 +2,7 @@
 /* The card's own figures: one number, or what nvidia-smi printed. */
 #include "card_figures.h"
 
-#include <errno.h>
+#include "slurp.h"
 
 const struct mt_option MT_CARD_OPTIONS[] = {
     {.name = "device-used",
@@ -21,32 +21,7 @@ const struct mt_option MT_CARD_OPTIONS[] = {
 };
 _Static_assert(MT_COUNT(MT_CARD_OPTIONS) == MT_CARD_OPTIONS_N, "the header states how many");
 
-enum { MAX_TEXT = 16 << 20 };
-
-static enum mt_status slurp(const char *file, struct mt_buf *b, struct mt_error *err)
-{
-    bool standard = strcmp(file, "-") == 0;
-    FILE *in = standard ? stdin : fopen(file, "rb");
-    char piece[16384];
-    size_t n;
-    if (!in) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
-    }
-    while (b->n < MAX_TEXT && (n = fread(piece, 1, sizeof piece, in)) > 0) {
-        mt_buf_add(b, piece, n);
-    }
-    bool failed = ferror(in) != 0;
-    if (!standard) {
-        fclose(in);
-    }
-    if (failed) {
-        return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot read: %s", strerror(errno));
-    }
-    if (b->n >= MAX_TEXT) {
-        return mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "far more than nvidia-smi prints");
-    }
-    return b->failed ? mt_fail_nomem(err) : MT_OK;
-}
+#define MAX_TEXT (UINT64_C(16) << 20) /* far more than nvidia-smi prints */
 
 int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
                        struct mt_card_input *in)
@@ -58,7 +33,7 @@ int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
     if (!o->smi_file) {
         return 0;
     }
-    enum mt_status status = slurp(o->smi_file, &in->text, &err);
+    enum mt_status status = mt_cli_slurp_file(o->smi_file, MAX_TEXT, &in->text, &err);
     if (status == MT_OK) {
         status = mt_smi_read(&in->smi, mt_buf_view(&in->text), &err);
     }

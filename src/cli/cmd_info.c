@@ -33,13 +33,19 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
 {
     struct mt_totals t = {0};
     struct mt_trust trust = {0};
+    struct mt_accounts accounts = {0};
+    struct mt_info x = {s, &t, &accounts, &trust};
     enum mt_status status = mt_totals_find(&t, s, f, MT_TOTALS_HOST, err);
     if (status == MT_OK) {
         status = mt_trust_find(&trust, s, &t, err);
     }
     if (status == MT_OK) {
-        status = mt_report_info(r, s, &t, &trust, each->several, err);
+        status = mt_accounts_find(&accounts, s, NULL, err);
     }
+    if (status == MT_OK) {
+        status = mt_report_info(r, &x, each->several, err);
+    }
+    mt_accounts_release(&accounts);
     mt_trust_release(&trust);
     mt_totals_release(&t);
     return status;

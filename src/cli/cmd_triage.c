@@ -5,23 +5,18 @@
 #include <memtool/read.h>
 #include <memtool/report_triage.h>
 
+#include "card_figures.h"
 #include "slurp.h"
 
 struct triage_settings {
     struct mt_common common;
-    uint64_t device_used;
+    struct mt_card_settings card;
     bool exit_code;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "device-used",
-     .kind = MT_OPTION_SIZE,
-     .offset = offsetof(struct triage_settings, device_used),
-     .arg = "SIZE",
-     .help = "memory in use on the whole card, as nvidia-smi or device_memory_used say",
-     .common = true},
     {.name = "exit-code",
      .kind = MT_OPTION_FLAG,
      .offset = offsetof(struct triage_settings, exit_code),
@@ -31,6 +26,7 @@ static const struct mt_option OPTIONS[] = {
 
 static const struct mt_option_group GROUPS[] = {
     {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    {"The card", MT_CARD_OPTIONS, MT_CARD_OPTIONS_N, offsetof(struct triage_settings, card)},
 };
 
 const struct mt_command mt_cmd_triage = {
@@ -246,13 +242,9 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
     return x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : 0;
 }
 
-static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
+                  char **files, size_t n_files)
 {
-    const struct triage_settings *x = settings;
-    struct mt_report words = mt_cli_report(cli, &x->common, files[0]);
-    struct mt_triage_options options = {
-        .device_used = x->device_used, .stack_label = stack_label, .ctx = &words};
-    struct mt_triage *t = mt_triage_new(&options);
     struct inputs inputs = {.snapshots = mt_mem_zalloc(n_files, sizeof *inputs.snapshots)};
     int code = t && inputs.snapshots ? 0 : fail_nomem(cli);
     for (size_t i = 0; i < n_files && code == 0; i++) {
@@ -265,6 +257,24 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         mt_snapshot_release(&inputs.snapshots[i]);
     }
     mt_mem_free(inputs.snapshots);
-    mt_triage_free(t);
+    return code;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    const struct triage_settings *x = settings;
+    struct mt_report words = mt_cli_report(cli, &x->common, files[0]);
+    struct mt_card_input card;
+    int code = mt_card_input_read(cli, &x->card, &card);
+    if (code == 0) {
+        struct mt_triage_options options = {.device_used = x->card.device_used,
+                                            .smi = card.figures.smi,
+                                            .stack_label = stack_label,
+                                            .ctx = &words};
+        struct mt_triage *t = mt_triage_new(&options);
+        code = triage(cli, x, t, files, n_files);
+        mt_triage_free(t);
+    }
+    mt_card_input_release(&card);
     return code;
 }

@@ -166,7 +166,8 @@ void mt_account_line(struct mt_buf *b, const struct mt_report *r, const struct m
         const struct mt_owner *o = &a->rows.v[i];
         if (o->bytes > 0 && !(o->kind == MT_OWNER_UNEXPLAINED && a->over)) {
             mt_buf_text(b, shown++ ? ", " : ": ");
-            mt_text_safe(b, o->name);
+            bool rest = o->kind == MT_OWNER_UNEXPLAINED;
+            mt_text_safe(b, rest ? mt_str_from(mt_owner_words(o->kind)) : o->name);
             mt_buf_printf(b, " %s", mt_report_size(r, o->bytes).s);
         }
     }

@@ -5,6 +5,7 @@
 
 #include <memtool/report_verbs.h>
 
+#include "account_report.h"
 #include "figures.h"
 #include "info_settings.h"
 #include "json_put.h"
@@ -142,6 +143,23 @@ static void add_stacks(struct mt_buf *b, const struct mt_snapshot *s)
                   deepest);
 }
 
+static void add_writer(struct mt_buf *b, const struct mt_snapshot *s)
+{
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    if (recorded.mode) {
+        mt_buf_printf(b, "memtool capture --mode %s%s", recorded.mode,
+                      recorded.plain   ? ", of a program without PyTorch"
+                      : recorded.torch ? ", of a PyTorch program"
+                                       : "");
+        return;
+    }
+    struct mt_era era = mt_era_find(s);
+    mt_buf_text(b, "PyTorch ");
+    add_era(b, era);
+    mt_buf_printf(b, " (from: %s)", era.why);
+}
+
 static void text_file(const struct mt_report *r, const struct mt_snapshot *s, bool *failed)
 {
     struct mt_buf b = {0};
@@ -151,15 +169,7 @@ static void text_file(const struct mt_report *r, const struct mt_snapshot *s, bo
     add_format(&b, s);
     mt_buf_printf(&b, ", %s", mt_report_size(r, s->source.bytes).s);
     line(r, "format", &b, failed);
-    struct mt_era era = mt_era_find(s);
-    if (s->own) {
-        mt_buf_text(&b, "memtool, in the form of ");
-    }
-    mt_buf_text(&b, "PyTorch ");
-    add_era(&b, era);
-    if (!s->own) {
-        mt_buf_printf(&b, " (from: %s)", era.why);
-    }
+    add_writer(&b, s);
     line(r, "written by", &b, failed);
     mt_buf_release(&b);
 }
@@ -177,15 +187,31 @@ static void text_time(const struct mt_report *r, const struct mt_totals *t, stru
     }
 }
 
-static void text_content(const struct mt_report *r, const struct mt_snapshot *s,
-                         const struct mt_totals *t, bool *failed)
+/* The card of a device, where more of it is known than the allocator. */
+static void text_card(const struct mt_report *r, const struct mt_account *a, struct mt_buf *b,
+                      bool *failed)
 {
+    mt_account_line(b, r, a);
+    if (b->n > 0) {
+        line(r, "  card", b, failed);
+    }
+}
+
+static void text_content(const struct mt_report *r, const struct mt_info *x, bool *failed)
+{
+    const struct mt_snapshot *s = x->snapshot;
+    const struct mt_totals *t = x->totals;
     struct mt_buf b = {0};
+    if (t->devices.n == 0) {
+        mt_buf_text(&b, "none: nothing is reserved and no event was recorded");
+        line(r, "devices", &b, failed);
+    }
     for (size_t i = 0; i < t->devices.n; i++) {
         char label[24];
         snprintf(label, sizeof label, "device %d", (int)t->devices.v[i].device);
         add_device(&b, r, &t->devices.v[i]);
         line(r, t->devices.v[i].device < 0 ? "pinned" : label, &b, failed);
+        text_card(r, mt_accounts_device(x->accounts, t->devices.v[i].device), &b, failed);
     }
     text_time(r, t, &b, failed);
     add_stacks(&b, s);
@@ -197,13 +223,13 @@ static void text_content(const struct mt_report *r, const struct mt_snapshot *s,
     mt_buf_release(&b);
 }
 
-static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *s,
-                           const struct mt_totals *t, const struct mt_trust *trust,
-                           struct mt_error *err)
+static enum mt_status text(const struct mt_report *r, const struct mt_info *x, struct mt_error *err)
 {
+    const struct mt_snapshot *s = x->snapshot;
+    const struct mt_trust *trust = x->trust;
     bool failed = false;
     text_file(r, s, &failed);
-    text_content(r, s, t, &failed);
+    text_content(r, x, &failed);
     MT_TRY(mt_info_settings_text(r, s, err));
     for (size_t i = 0; i < trust->facts.n; i++) {
         if (r->verbose || mt_trust_limits(trust->facts.v[i].id)) {
@@ -213,7 +239,7 @@ static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *
     }
     MT_TRY(mt_report_trust(r, s, trust, err));
     struct mt_buf b = {0};
-    add_next(&b, r, t);
+    add_next(&b, r, x->totals);
     fprintf(r->out, "\nnext: %s\n", mt_buf_view(&b).p);
     failed |= b.failed;
     mt_buf_release(&b);
@@ -278,6 +304,9 @@ static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *
         }
     }
     mt_put_text(p, root, "writer", source->cpp_writer ? "c++" : "python");
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    mt_put_text(p, root, "capture_mode", recorded.mode);
     struct mt_era era = mt_era_find(s);
     add_era(b, era);
     put_buf(p, root, "era", b);
@@ -287,10 +316,11 @@ static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     mt_put_u64(p, root, "unpacked_bytes", source->bytes);
 }
 
-static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *s,
-                           const struct mt_totals *t, const struct mt_trust *trust, bool one_line,
+static enum mt_status json(const struct mt_report *r, const struct mt_info *x, bool one_line,
                            struct mt_error *err)
 {
+    const struct mt_snapshot *s = x->snapshot;
+    const struct mt_totals *t = x->totals;
     struct mt_put p = {0};
     struct mt_buf b = {0};
     int64_t first, last;
@@ -304,16 +334,15 @@ static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *
     mt_put_u64(&p, root, "stacks", s->n_stacks ? s->n_stacks - 1 : 0);
     mt_put_u64(&p, root, "annotations", s->n_annotations);
     mt_info_settings_json(&p, root, s);
-    put_trust(&p, root, r, s, trust);
+    put_trust(&p, root, r, s, x->trust);
     add_next(&b, r, t);
     put_buf(&p, root, "next", &b);
     mt_buf_release(&b);
     return mt_put_end(&p, r, root, one_line, err);
 }
 
-enum mt_status mt_report_info(const struct mt_report *r, const struct mt_snapshot *s,
-                              const struct mt_totals *t, const struct mt_trust *trust,
-                              bool one_line, struct mt_error *err)
+enum mt_status mt_report_info(const struct mt_report *r, const struct mt_info *x, bool one_line,
+                              struct mt_error *err)
 {
-    return r->json ? json(r, s, t, trust, one_line, err) : text(r, s, t, trust, err);
+    return r->json ? json(r, x, one_line, err) : text(r, x, err);
 }

@@ -189,7 +189,8 @@ static void print_figures(struct screen *c, const struct mt_incident *i)
     }
     for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
         if (has(i, f) && f != MT_OOM_REQUESTED) {
-            mt_buf_printf(&c->text, "     %-30s %12s\n", WORDS[f],
+            const char *words = f == MT_OOM_ALLOCATED ? mt_triage_live_words(i) : WORDS[f];
+            mt_buf_printf(&c->text, "     %-30s %12s\n", words,
                           mt_report_size(c->r, i->numbers.v[f]).s);
         }
     }

@@ -26,18 +26,38 @@ static bool has(const struct mt_incident *i, enum mt_oom_field f)
     return mt_oom_has(&i->numbers, f);
 }
 
+/* A snapshot of a program without PyTorch; logs of this framework have words of their own. */
+static bool is_plain(const struct mt_incident *i)
+{
+    return strcmp(i->framework, "cuda") == 0 && strcmp(i->format, "snapshot") == 0;
+}
+
+const char *mt_triage_live_words(const struct mt_incident *i)
+{
+    return is_plain(i)       ? "the program and its libraries"
+           : i->cache_counts ? "PyTorch, its cache included"
+                             : "live tensors";
+}
+
+static const char *outside_words(const struct mt_incident *i)
+{
+    return strcmp(i->backend, "mps") == 0 ? "other allocations"
+           : is_plain(i)                  ? "its context and kernels"
+                                          : "this process, outside PyTorch";
+}
+
 /* What the card's memory was used for; the rest is what no figure explains. */
 static size_t make_parts(const struct mt_incident *i, struct part *parts)
 {
     bool torch = strcmp(i->framework, "torch") == 0;
     bool mps = strcmp(i->backend, "mps") == 0, own = has(i, MT_OOM_PROCESS);
     size_t n = 0;
-    parts[n++] =
-        (struct part){'#', "live tensors", get(i, MT_OOM_ALLOCATED), has(i, MT_OOM_ALLOCATED)};
+    parts[n++] = (struct part){'#', mt_triage_live_words(i), get(i, MT_OOM_ALLOCATED),
+                               has(i, MT_OOM_ALLOCATED)};
     parts[n++] = (struct part){'=', "reserved, unallocated", get(i, MT_OOM_UNALLOCATED),
                                has(i, MT_OOM_UNALLOCATED)};
-    parts[n++] = (struct part){'+', mps ? "other allocations" : "this process, outside PyTorch",
-                               get(i, MT_OOM_OUTSIDE), has(i, MT_OOM_OUTSIDE)};
+    parts[n++] =
+        (struct part){'+', outside_words(i), get(i, MT_OOM_OUTSIDE), has(i, MT_OOM_OUTSIDE)};
     parts[n++] =
         (struct part){'o', "other processes", get(i, MT_OOM_OTHERS), own && has(i, MT_OOM_OTHERS)};
     parts[n++] = (struct part){'.', "free", get(i, MT_OOM_FREE), has(i, MT_OOM_FREE)};

@@ -6,6 +6,9 @@
 #include <memtool/report.h>
 #include <memtool/triage.h>
 
+/* What the figure "allocated" is of: tensors, or all that a program took. */
+const char *mt_triage_live_words(const struct mt_incident *i);
+
 /* Appends the bar and its legend; nothing where the card's size is not known. */
 void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct mt_incident *i);
 

@@ -2,6 +2,7 @@
 /* A triage as JSON: triage/1. What a message does not print is null. */
 #include <memtool/report_triage.h>
 
+#include "account_report.h"
 #include "json_put.h"
 
 static const char *const KEYS[MT_OOM_FIELD_COUNT] = {
@@ -156,6 +157,7 @@ static void put_shots(struct mt_put *p, cJSON *o, const struct mt_triage_result 
             mt_put_text(p, trial, "conf", s->trials[k].conf);
             mt_put_text(p, trial, "verdict", s->trials[k].verdict);
         }
+        mt_account_json(p, one, s->account);
     }
 }
 

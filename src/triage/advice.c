@@ -70,6 +70,8 @@ void mt_advice_fill(struct mt_advisor *a)
     const struct mt_incident *incident = a->facts->incident;
     if (a->verdict == MT_VERDICT_NOT_OOM) {
         mt_advice_host(a, incident->kind);
+    } else if (mt_facts_plain(a->facts)) {
+        mt_advice_cuda(a);
     } else if (!mt_advice_framework(a)) {
         mt_advice_torch(a);
         mt_advice_record(a);

@@ -48,6 +48,11 @@ void mt_advice_record(struct mt_advisor *a);
 /* advice_jobs.c: less memory for training and serving jobs. False: no program of its list. */
 bool mt_advice_server(struct mt_advisor *a);
 void mt_advice_training(struct mt_advisor *a);
+/* advice_cuda.c: programs without PyTorch, as a snapshot shows them. */
+void mt_advice_cuda(struct mt_advisor *a);
+/* advice_owners.c: how the library that holds most beside the allocator is made to take less.
+ * False: the account names none that matters. */
+bool mt_advice_owner(struct mt_advisor *a);
 /* advice_frameworks.c: JAX, TensorFlow, ggml, CuPy ... False: not one of its list. */
 bool mt_advice_framework(struct mt_advisor *a);
 /* advice_host.c: look-alikes, and logs without an event (facts == NULL). */

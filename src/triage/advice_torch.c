@@ -262,7 +262,8 @@ static void advise_outside(struct mt_advisor *a)
         advise_mps_others(a);
         return;
     }
-    if (a->facts->outside > 4 * GIB) {
+    bool named = mt_advice_owner(a);
+    if (!named && a->facts->outside > 4 * GIB) {
         mt_advise(a, "other_library", true);
         mt_advise_text(a,
                        "Look for another library in this process that takes GPU memory of its own "
@@ -277,7 +278,9 @@ static void advise_outside(struct mt_advisor *a)
                       "start of the program.");
     mt_advise_command(a, "torch.cuda.set_per_process_memory_fraction(0.90)");
     mt_advise_why(a, "NCCL and cuBLAS then find memory instead of PyTorch's cache.");
-    advise_less_outside(a);
+    if (!named) {
+        advise_less_outside(a);
+    }
 }
 
 /* ---- one request, leaks ---- */
@@ -372,7 +375,9 @@ static void advise_beside(struct mt_advisor *a)
         (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) && others > missing + GIB / 2)) {
         advise_who(a);
     } else if (mt_rules_holds(f, MT_VERDICT_NON_PYTORCH) && f->outside > missing + GIB) {
-        advise_less_outside(a);
+        if (!mt_advice_owner(a)) {
+            advise_less_outside(a);
+        }
     }
 }
 
@@ -512,6 +517,9 @@ void mt_advice_torch_hints(struct mt_advisor *a)
         return;
     }
     hint_batch(a);
+    if (mt_facts_watched(a->facts)) {
+        return; /* what PyTorch had cached, and in what pieces, is not in the recording */
+    }
     if (!fragmented && strcmp(i->format, "cudaMallocAsync") != 0) {
         hint_expandable(a);
     } else if (fragmented && (a->facts->expandable_on || a->facts->expandable_fails)) {

@@ -86,10 +86,11 @@ static void say_contradictions(struct mt_triage *t)
     if (mt_facts_has(f, MT_OOM_FREE) && f->requested &&
         f->free > f->requested + f->requested / 50 && !mt_facts_has(f, MT_OOM_ALLOWED)) {
         mt_evidence_add(t,
-                        "More is free than was asked for and no limit is printed. PyTorch reads "
+                        "More is free than was asked for and no limit is printed. %s reads "
                         "the free figure after the failure, so another process or thread may have "
                         "let go since; or the driver failed for want of something else (host "
-                        "memory, address space, a cap on one allocation).");
+                        "memory, address space, a cap on one allocation).",
+                        mt_facts_plain(f) ? "The recorder" : "PyTorch");
     }
 }
 
@@ -179,8 +180,8 @@ static void say_device_used(struct mt_triage *t)
 {
     const struct mt_facts *f = &t->facts;
     uint64_t used = f->device_used;
-    if (!used) {
-        return;
+    if (!used || (f->account && mt_account_is_whole(f->account))) {
+        return; /* the account says it */
     }
     if (mt_facts_has(f, MT_OOM_RESERVED)) {
         uint64_t rest = used > f->reserved ? used - f->reserved : 0;

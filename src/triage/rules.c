@@ -41,7 +41,8 @@ void mt_facts_init(struct mt_facts *f, const struct mt_incident *incident)
                            .others = mt_oom_get(n, MT_OOM_OTHERS),
                            .outside = mt_oom_get(n, MT_OOM_OUTSIDE)};
     uint64_t seen = mt_add_sat(f->free, f->reserved);
-    if (strcmp(incident->format, "snapshot") == 0 && known(f, MT_OOM_FREE)) {
+    if (strcmp(incident->format, "snapshot") == 0 && known(f, MT_OOM_FREE) &&
+        !known(f, MT_OOM_TOTAL)) {
         f->total = seen; /* what this process could reach */
     }
     f->knows_unexplained = known2(f, MT_OOM_TOTAL, MT_OOM_FREE) && known(f, MT_OOM_RESERVED) &&

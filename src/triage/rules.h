@@ -25,6 +25,7 @@ struct mt_facts {
     const char *serving_conf; /* another setting whose replay did, or NULL */
     uint64_t device_used;     /* as nvidia-smi says; 0: not known */
     const struct mt_summary_table *table; /* or NULL */
+    const struct mt_account *account;     /* of the snapshot of this event, or NULL */
 };
 
 enum mt_rule_role {
@@ -57,6 +58,20 @@ bool mt_rules_holds(const struct mt_facts *f, enum mt_verdict v);
 static inline bool mt_facts_has(const struct mt_facts *f, enum mt_oom_field field)
 {
     return mt_oom_has(f->numbers, field);
+}
+
+/* The event stands in a snapshot of a program that runs without PyTorch. */
+static inline bool mt_facts_plain(const struct mt_facts *f)
+{
+    return strcmp(f->incident->format, "snapshot") == 0 &&
+           strcmp(f->incident->framework, "cuda") == 0;
+}
+
+/* The event stands in a snapshot of a process whose every allocation was watched. */
+static inline bool mt_facts_watched(const struct mt_facts *f)
+{
+    return strcmp(f->incident->format, "snapshot") == 0 && f->account &&
+           f->account->recorded.watched;
 }
 
 /* 0 to 1; 0 when the whole is 0. */

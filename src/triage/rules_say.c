@@ -42,7 +42,9 @@ void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out, "One request of %s is %.0f %% of the card", text(f->requested).s,
                   per_cent(f->requested, f->total));
-    if (known(f, MT_OOM_FREE)) {
+    if (known(f, MT_OOM_FREE) && mt_facts_watched(f)) {
+        mt_buf_printf(out, ", and only %s was free.", text(f->free).s);
+    } else if (known(f, MT_OOM_FREE)) {
         mt_buf_printf(out, ", and free memory together with PyTorch's whole cache is only %s.",
                       text(mt_add_sat(f->free, f->unallocated)).s);
     } else {
@@ -90,8 +92,9 @@ void mt_say_free_exceeds(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "PyTorch held only %s of %s and asked for %s more; how much was free is not "
+                  "%s held only %s of %s and asked for %s more; how much was free is not "
                   "printed.",
+                  is_plain(f) ? "The program" : "PyTorch",
                   text(f->reserved > f->allocated ? f->reserved : f->allocated).s, text(f->total).s,
                   text(f->requested).s);
 }
@@ -114,10 +117,11 @@ void mt_say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "%s of the %s that PyTorch had reserved was unallocated (%.0f %%), more than the "
+                  "%s of the %s that %s had reserved was unallocated (%.0f %%), more than the "
                   "%s asked for: no single hole was large enough.",
                   text(f->unallocated).s, text(f->reserved).s,
-                  per_cent(f->unallocated, f->reserved), text(f->requested).s);
+                  is_plain(f) ? "its allocator" : "PyTorch", per_cent(f->unallocated, f->reserved),
+                  text(f->requested).s);
 }
 
 void mt_say_holes_and_free(const struct mt_facts *f, struct mt_buf *out)
@@ -138,10 +142,11 @@ void mt_say_others(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "%s of the card (%.0f %%) is in use outside PyTorch's allocator: other processes "
+                  "%s of the card (%.0f %%) is in use outside %s allocator: other processes "
                   "or this one's CUDA context and libraries (the message does not say which; a "
                   "context takes 0.5 to 1 GiB).",
-                  text(f->unexplained).s, per_cent(f->unexplained, f->total));
+                  text(f->unexplained).s, per_cent(f->unexplained, f->total),
+                  is_plain(f) ? "its" : "PyTorch's");
 }
 
 void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
@@ -155,6 +160,13 @@ void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
 {
     bool mps = strcmp(f->incident->backend, "mps") == 0;
+    if (is_plain(f)) {
+        mt_buf_printf(out,
+                      "%s (%.0f %% of the card) of this process was allocated neither by it nor by "
+                      "its libraries: CUDA context, code of kernels, the driver's pools.",
+                      text(f->outside).s, per_cent(f->outside, f->total));
+        return;
+    }
     mt_buf_printf(out,
                   mps ? "%s (%.0f %%) of what may be used is held by other allocations than "
                         "PyTorch's on this Mac."
@@ -163,9 +175,17 @@ void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
                   text(f->outside).s, per_cent(f->outside, f->total));
 }
 
+/* Of a process that was watched, what PyTorch had cached cannot be told from what was in use. */
+static const char *live_words(const struct mt_facts *f)
+{
+    return is_plain(f)           ? "The allocations of the program and its libraries"
+           : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
+                                 : "Live tensors";
+}
+
 void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "Live tensors take %s, %.0f %% of the %s.", text(f->allocated).s,
+    mt_buf_printf(out, "%s take %s, %.0f %% of the %s.", live_words(f), text(f->allocated).s,
                   per_cent(f->allocated, f->total), text(f->total).s);
     if (known(f, MT_OOM_FREE) && f->requested > f->free) {
         mt_buf_printf(out, " At least %s more is needed.", text(f->requested - f->free).s);
@@ -174,8 +194,8 @@ void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "Live tensors (%s) and this request (%s) together exceed the card (%s).",
-                  text(f->allocated).s, text(f->requested).s, text(f->total).s);
+    mt_buf_printf(out, "%s (%s) and this request (%s) together exceed the card (%s).",
+                  live_words(f), text(f->allocated).s, text(f->requested).s, text(f->total).s);
 }
 
 /* A snapshot does not tell the card's size; what is missing from it is not this process's. */

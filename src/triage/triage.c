@@ -176,6 +176,17 @@ static const char *serving_conf(const struct mt_shot *shot)
     return NULL;
 }
 
+/* What the user said that the card has in use, or nvidia-smi did. */
+static uint64_t used_on(const struct mt_triage *t, int64_t device)
+{
+    const struct mt_smi *smi = t->options.smi;
+    bool one = smi && smi->gpus.n == 1, fits = device >= 0 && device <= INT32_MAX;
+    const struct mt_smi_gpu *gpu =
+        smi && (one || fits) ? mt_smi_gpu_find(smi, fits ? (int32_t)device : 0) : NULL;
+    bool known = t->options.device_used == 0 && gpu && gpu->used_known;
+    return known ? gpu->used : t->options.device_used;
+}
+
 static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
 {
     mt_facts_init(f, i);
@@ -191,7 +202,8 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     f->serving_conf = t->shot ? serving_conf(t->shot) : NULL;
     f->replays_fail = t->shot && t->shot->n_trials > 0 && f->expandable_fails && !f->serving_conf;
     f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;
-    f->device_used = t->options.device_used;
+    f->device_used = used_on(t, i->device);
+    f->account = t->shot ? &t->shot->account : NULL;
     f->table = table_of(t, i->device);
     if (f->device_used && !mt_facts_has(f, MT_OOM_FREE) && f->total > f->device_used) {
         f->free = f->total - f->device_used;
@@ -300,7 +312,8 @@ static void show_shots(struct mt_triage *t)
                                        .reserved = s->frag.reserved,
                                        .bytes_per_step =
                                            mt_shot_leaks(s) ? s->leaks.bytes_per_step : 0,
-                                       .n_trials = s->n_trials};
+                                       .n_trials = s->n_trials,
+                                       .account = s->device >= 0 ? &s->account : NULL};
         for (size_t k = 0; k < s->n_trials; k++) {
             shown.trials[k] = (struct mt_triage_trial){s->trials[k].conf, trial_id(&s->trials[k])};
         }

@@ -35,6 +35,7 @@ void mt_shots_release(struct mt_triage *t)
         mt_frag_release(&t->shots.v[i].frag);
         mt_peak_release(&t->shots.v[i].peak);
         mt_leaks_release(&t->shots.v[i].leaks);
+        mt_account_release(&t->shots.v[i].account);
     }
     mt_vec_release(&t->shots);
 }
@@ -159,8 +160,9 @@ static enum mt_status simulate(struct mt_shot *shot, struct mt_error *err)
     struct mt_sim_options options = {0};
     struct mt_sim *sim = NULL;
     struct mt_trace trace = mt_device_trace(shot->snapshot, shot->device);
-    if (!shot->oom || trace.n == 0 || trace.n > SIMULATED_EVENTS) {
-        return MT_OK;
+    if (!shot->oom || trace.n == 0 || trace.n > SIMULATED_EVENTS ||
+        shot->account.recorded.watched) {
+        return MT_OK; /* what was watched are calls of the driver, not requests to an allocator */
     }
     enum mt_status status = mt_sim_load(shot->snapshot, shot->device, &options, &sim, err);
     if (status == MT_OK && mt_sim_events(sim) > 0) {
@@ -180,6 +182,7 @@ enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt
     if (shot->device < 0) {
         return MT_OK; /* nothing recorded: no segments, no events */
     }
+    MT_TRY(mt_shot_account(t, shot, err));
     MT_TRY(mt_replay_init(&replay, shot->snapshot, shot->device, err));
     enum mt_status status = look(t, shot, &replay, err);
     mt_replay_release(&replay);
@@ -254,7 +257,7 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
     struct mt_incident i = {.file = shot->file,
                             .kind = MT_KIND_OOM,
                             .format = "snapshot",
-                            .framework = "torch",
+                            .framework = shot->account.recorded.plain ? "cuda" : "torch",
                             .backend = "cuda",
                             .rank = -1,
                             .device = shot->device,
@@ -275,6 +278,7 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
         mt_oom_set(&i.numbers, MT_OOM_ALLOWED, shot->limit);
         i.numbers.derived |= 1u << MT_OOM_ALLOWED;
     }
+    mt_shot_figures(shot, &i);
     mt_log_fields_derive(&i);
     return i;
 }
@@ -334,6 +338,9 @@ static uint64_t usable_hole(const struct mt_shot *shot)
 
 static void say_hole(struct mt_triage *t, const struct mt_shot *shot)
 {
+    if (shot->oom && shot->account.recorded.watched) {
+        return; /* each allocation is a segment of its own: there are no holes */
+    }
     if (shot->oom) {
         mt_evidence_add(t,
                         "Snapshot: %s was wanted; the largest hole of that pool and stream was %s, "
@@ -438,6 +445,7 @@ static void say_shot(struct mt_triage *t, const struct mt_shot *shot, enum mt_ve
 void mt_evidence_shots(struct mt_triage *t, enum mt_verdict verdict)
 {
     if (t->shot) {
+        mt_evidence_account(t, &t->shot->account);
         say_shot(t, t->shot, verdict);
     }
     for (size_t i = 0; i < t->shots.n; i++) {

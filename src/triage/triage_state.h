@@ -3,6 +3,7 @@
 #ifndef MT_TRIAGE_TRIAGE_STATE_H
 #define MT_TRIAGE_TRIAGE_STATE_H
 
+#include <memtool/account.h>
 #include <memtool/frag.h>
 #include <memtool/leaks.h>
 #include <memtool/peak.h>
@@ -31,9 +32,10 @@ struct mt_shot {
     struct mt_frag frag;        /* at that event, or at the end */
     struct mt_peak peak;
     struct mt_leaks leaks;
-    bool expandable; /* recorded with expandable segments */
-    uint64_t limit;  /* of the process, inferred by the replay; 0: none */
-    bool exact;      /* the replay met the recording exactly */
+    struct mt_account account; /* at that event, or at the end */
+    bool expandable;           /* recorded with expandable segments */
+    uint64_t limit;            /* of the process, inferred by the replay; 0: none */
+    bool exact;                /* the replay met the recording exactly */
     struct mt_shot_trial trials[MT_SHOT_TRIALS];
     size_t n_trials;
     bool belongs; /* to the log's event; true without a log */
@@ -70,6 +72,14 @@ const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
 const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot);
 /* What the snapshots show, in the order that suits the verdict. */
 void mt_evidence_shots(struct mt_triage *t, enum mt_verdict verdict);
+
+/* triage_account.c: who holds the card. */
+enum mt_status mt_shot_account(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)
+    MT_NODISCARD;
+/* What the account says of the event's figures; the others stay. */
+void mt_shot_figures(const struct mt_shot *shot, struct mt_incident *i);
+/* The account in a sentence. */
+void mt_evidence_account(struct mt_triage *t, const struct mt_account *a);
 
 /* evidence.c: each adds sentences to t->evidence. */
 void mt_evidence_add(struct mt_triage *t, const char *format, ...) MT_PRINTF(2, 3);

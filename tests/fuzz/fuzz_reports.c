@@ -17,13 +17,14 @@ static void totals(const struct mt_report *r, const struct mt_snapshot *s, struc
     struct mt_totals t = {0};
     struct mt_trust trust = {0};
     struct mt_accounts accounts = {0};
+    struct mt_info info = {s, &t, &accounts, &trust};
     struct mt_stats x = {s, f, &t, &accounts, &trust};
     if (mt_totals_find(&t, s, f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, &err) == MT_OK &&
         mt_trust_find(&trust, s, &t, &err) == MT_OK &&
         mt_accounts_find(&accounts, s, NULL, &err) == MT_OK) {
         (void)!mt_report_stats_text(r, &x, &err);
         (void)!mt_report_stats_json(r, &x, true, &err);
-        (void)!mt_report_info(r, s, &t, &trust, true, &err);
+        (void)!mt_report_info(r, &info, true, &err);
     }
     mt_accounts_release(&accounts);
     mt_trust_release(&trust);

@@ -139,6 +139,25 @@ START_TEST(measured_by_the_watcher)
 }
 END_TEST
 
+/* Before the program took its own, with NCCL's third allocation still there. */
+START_TEST(at_an_event)
+{
+    struct mt_account_figures given = {
+        .after = 3, .free_known = true, .free = 60 * MIB, .total_known = true, .total = 80 * MIB};
+    look(WATCHED(OWN("\"free_dump_bytes\":1,\"total_bytes\":2")), &given);
+    ck_assert_uint_eq(row("NCCL")->bytes, 7 * MIB);
+    ck_assert_uint_eq(row("NCCL")->count, 2);
+    ck_assert_uint_eq(row("heat")->bytes, 0);
+    ck_assert_uint_eq(a.seen, 9 * MIB);
+    ck_assert_uint_eq(a.used, 20 * MIB);
+    done();
+    given.after = SIZE_MAX; /* beyond the trace: its end */
+    look(WATCHED(""), &given);
+    ck_assert_uint_eq(a.seen, 14 * MIB);
+    done();
+}
+END_TEST
+
 START_TEST(hostile_figures)
 {
     /* negative, not numbers, beyond 64 bits, free beyond the total, no list where one belongs */
@@ -274,5 +293,6 @@ START_TEST(no_nvidia_smi)
 }
 END_TEST
 
-UNIT_MAIN("account", by_library, given_figure, measured_by_the_watcher, hostile_figures,
-          huge_segments, allocator_alone, processes, shapes_of_nvidia_smi, no_nvidia_smi)
+UNIT_MAIN("account", by_library, given_figure, measured_by_the_watcher, at_an_event,
+          hostile_figures, huge_segments, allocator_alone, processes, shapes_of_nvidia_smi,
+          no_nvidia_smi)
