@@ -70,7 +70,8 @@ const char *memtool_last_error(void);
  *   context:all|alloc       stacks of allocations and frees (default), or of allocations only
  *   stacks:auto|python|c|all|none   default auto: Python's in a Python process, else C's
  *   max_frames:N            innermost frames of a stack, 1 to 128; default 64
- *   dump:PATH               of snapshots; %p: process id, %r: rank; default memtool-%p.pickle
+ *   dump:PATH               of snapshots; %p: process id, %r: rank, %, and %%: a comma, a %;
+ *                           default memtool-%p.pickle
  *   on_oom:True|False       write a snapshot when memory runs out; default True
  *   at_exit:True|False      and when the process ends; default False
  *   signal:NAME             and on this signal (USR2)

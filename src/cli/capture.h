@@ -18,7 +18,7 @@ enum mt_capture_mode {
 
 struct mt_capture_plan {
     enum mt_capture_mode mode;
-    const char *output;  /* of snapshots; %p: process id, %r: rank */
+    const char *output;  /* of snapshots; %p: process id, %r: rank, %%: a % */
     int64_t max_entries; /* events kept a device */
     const char *stacks;  /* "python" or "all" */
     bool force;

@@ -168,8 +168,11 @@ static void prepare_preload(const struct mt_capture_plan *plan,
                             const struct mt_capture_folder *folder)
 {
     struct mt_buf record = {0};
-    mt_buf_printf(&record, "max_entries:%lld,at_exit:True,on_oom:True,signal:USR2,dump:%s",
-                  (long long)plan->max_entries, plan->output);
+    mt_buf_printf(&record, "max_entries:%lld,at_exit:True,on_oom:True,signal:USR2,dump:",
+                  (long long)plan->max_entries);
+    for (const char *p = plan->output; *p; p++) {
+        mt_buf_printf(&record, *p == ',' ? "%%%c" : "%c", *p);
+    }
     if (record.failed) {
         mt_cli_die_nomem();
     }

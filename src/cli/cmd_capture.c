@@ -102,7 +102,10 @@ static char *output_of(const struct capture_settings *set, char **argv, size_t n
                                                : "memtool-%p.pickle";
     struct mt_buf path = {0};
     char *here = name[0] == '/' ? NULL : realpath(".", NULL);
-    mt_buf_printf(&path, "%s%s%s", here ? here : "", here ? "/" : "", name);
+    for (const char *p = here ? here : ""; *p; p++) {
+        mt_buf_printf(&path, *p == '%' ? "%%%%" : "%c", *p);
+    }
+    mt_buf_printf(&path, "%s%s", here ? "/" : "", name);
     free(here); /* realpath's own malloc */
     if (path.failed) {
         mt_cli_die_nomem();
@@ -111,15 +114,15 @@ static char *output_of(const struct capture_settings *set, char **argv, size_t n
 }
 
 /* A name without %p and %r must not exist yet, as everywhere. */
-static int refuse_existing(struct mt_cli *cli, const struct capture_settings *set,
-                           const char *output)
+static int refuse_existing(struct mt_cli *cli, const struct capture_settings *set)
 {
     struct stat st;
     struct mt_error err;
-    if (set->common.force || strchr(output, '%') || stat(output, &st) != 0) {
+    const char *name = set->common.output;
+    if (set->common.force || !name || strchr(name, '%') || stat(name, &st) != 0) {
         return 0;
     }
-    mt_fail(&err, MT_OUTPUT, MT_NO_OFFSET, "the file exists: %.150s", set->common.output);
+    mt_fail(&err, MT_OUTPUT, MT_NO_OFFSET, "the file exists: %.150s", name);
     mt_hint(&err, "--force (-f) overwrites it");
     return mt_cli_fail(cli, NULL, &err);
 }
@@ -212,7 +215,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     memcpy(argv, files, n_files * sizeof *argv);
     argv[n_files] = NULL;
     char *output = output_of(set, argv, n_files);
-    int code = refuse_existing(cli, set, output);
+    int code = refuse_existing(cli, set);
     if (code == 0) {
         code = capture(cli, set, output, argv);
     }

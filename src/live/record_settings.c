@@ -182,16 +182,25 @@ static enum mt_status set_pair(struct mt_record_settings *s, struct mt_str pair,
                    name.p);
 }
 
+/* Up to the next comma; one behind a % belongs to a path. */
+static size_t pair_length(struct mt_str text)
+{
+    size_t n = 0;
+    while (n < text.n && text.p[n] != ',') {
+        n += text.p[n] == '%' && n + 1 < text.n ? 2 : 1;
+    }
+    return n;
+}
+
 enum mt_status mt_record_settings_parse(struct mt_record_settings *s, struct mt_str text,
                                         struct mt_error *err)
 {
     while (text.n > 0) {
-        size_t comma = mt_str_find(text, MT_STR(","));
-        size_t n = comma == SIZE_MAX ? text.n : comma;
+        size_t n = pair_length(text);
         if (n > 0) { /* a comma too many harms nobody */
             MT_TRY(set_pair(s, (struct mt_str){text.p, n}, err));
         }
-        n += comma != SIZE_MAX ? 1 : 0;
+        n += n < text.n ? 1 : 0;
         text.p += n;
         text.n -= n;
     }
@@ -205,10 +214,10 @@ bool mt_record_path(const char *pattern, long pid, const char *rank, char *out, 
         char number[24];
         char one[2] = {*p, '\0'};
         const char *piece = one;
-        if (p[0] == '%' && (p[1] == 'p' || p[1] == 'r' || p[1] == '%')) {
-            p++;
+        if (p[0] == '%' && p[1] != '\0' && strchr("pr%,", p[1])) {
+            one[0] = *++p;
             snprintf(number, sizeof number, "%ld", pid);
-            piece = *p == 'p' ? number : *p == 'r' ? rank : "%";
+            piece = *p == 'p' ? number : *p == 'r' ? rank : one;
         }
         size_t length = strlen(piece);
         if (length >= size - n) {

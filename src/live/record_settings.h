@@ -30,7 +30,7 @@ struct mt_record_settings {
     bool at_exit, on_oom;          /* dump then */
     int signal;                    /* dump on this signal; 0: none */
     uint32_t every_s;              /* dump every so many seconds; 0: never */
-    char path[MT_RECORD_PATH_MAX]; /* of dumps; %p: process id, %r: rank, %%: % */
+    char path[MT_RECORD_PATH_MAX]; /* of dumps; with %-marks, see mt_record_path */
 };
 
 void mt_record_settings_default(struct mt_record_settings *s);
@@ -43,7 +43,7 @@ void mt_record_settings_default(struct mt_record_settings *s);
  *   context:all|alloc       stacks of allocations and frees, or of allocations only
  *   stacks:auto|python|c|all|none
  *   max_frames:N            1 .. 128 (default 64)
- *   dump:PATH               default memtool-%p.pickle
+ *   dump:PATH               default memtool-%p.pickle; a comma in it is written %,
  *   on_oom:True|False       default True
  *   at_exit:True|False      default False
  *   signal:NAME|N           USR1, SIGUSR2, 12
@@ -52,7 +52,8 @@ void mt_record_settings_default(struct mt_record_settings *s);
 enum mt_status mt_record_settings_parse(struct mt_record_settings *s, struct mt_str text,
                                         struct mt_error *err) MT_NODISCARD;
 
-/* The path of a dump with its %-marks filled in. False when it does not fit. */
+/* The path of a dump with its %-marks filled in: %p the process id, %r the rank, %% and %, a % and
+ * a comma. False when it does not fit. */
 bool mt_record_path(const char *pattern, long pid, const char *rank, char *out, size_t size)
     MT_NODISCARD;
 

@@ -75,10 +75,16 @@ END_TEST
 START_TEST(paths)
 {
     char out[32];
+    struct mt_record_settings s;
     ck_assert(mt_record_path("a-%p-%r.pickle", 123, "7", out, sizeof out));
     ck_assert_str_eq(out, "a-123-7.pickle");
     ck_assert(mt_record_path("100%%-%x%", 1, "0", out, sizeof out));
     ck_assert_str_eq(out, "100%-%x%");
+    ck_assert(mt_record_path("a%,b%%p", 1, "0", out, sizeof out));
+    ck_assert_str_eq(out, "a,b%p");
+    ck_assert_int_eq(parse(&s, "dump:a%,b%%,every:7"), MT_OK);
+    ck_assert_str_eq(s.path, "a%,b%%");
+    ck_assert_uint_eq(s.every_s, 7);
     ck_assert(mt_record_path("0123456789012345678901234567890", 1, "0", out, sizeof out));
     ck_assert(!mt_record_path("01234567890123456789012345678901", 1, "0", out, sizeof out));
     ck_assert(!mt_record_path("", 1, "0", out, sizeof out));

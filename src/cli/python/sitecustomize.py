@@ -10,6 +10,7 @@ raise into the program.
 import importlib
 import importlib.util
 import os
+import re
 import sys
 
 
@@ -52,7 +53,8 @@ class Capture:
     def path(self, why):
         """The first snapshot has the name as given, later ones the reason before the suffix and a
         number when it comes again; of those of an out-of-memory the newest is kept."""
-        path = self.pattern.replace("%p", str(os.getpid())).replace("%r", os.environ.get("RANK", "0"))
+        marks = {"%p": str(os.getpid()), "%r": os.environ.get("RANK", "0"), "%%": "%"}
+        path = re.sub("%[pr%]", lambda mark: marks[mark.group()], self.pattern)
         if not self.written or (why == "oom" and self.written[0] == "oom"):
             return path
         number = self.written.count(why) + 1
@@ -162,7 +164,7 @@ class Capture:
         self.record_allocator(self.pattern)
 
     def record_allocator(self, pattern):
-        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, pattern)
+        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, pattern.replace(",", "%,"))
         if self.library.memtool_record(os.fsencode(settings)) != 0:
             raise OSError(self.library.memtool_last_error())
 
