@@ -80,6 +80,10 @@ $(PRELOAD_PROGRAM): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(FAKE_CUDART
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
+$(BUILD)/tests/gpu/capture_program: $(BUILD)/tests/gpu/capture_program.o $(FAKE_CUDART)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -o $@
+
 ifneq ($(shell command -v $(CXX) 2>/dev/null),)
 TORCH_PROGRAM := $(BUILD)/tests/live/torch_program
 endif
@@ -96,12 +100,13 @@ $(BUILD)/tests/live/torch_program: tests/live/torch_program.cpp $(BUILD)/tests/l
 RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHON) tests/live/run-live $(BUILD)
 
 .PHONY: live-tests check-live
-live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(BUILD)/tests/gpu/capture_program $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
 tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)
 	$(Q)tests/live/run-preload $(BUILD)
 	$(Q)tests/live/run-cache $(BUILD)
+	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
 .PHONY: check-tsan
@@ -118,6 +123,7 @@ CHECK_MORE += '$(RUN_LIVE)'
 ifeq ($(filter asan tsan,$(VARIANT)),)
 CHECK_MORE += 'tests/live/run-preload $(BUILD)'
 CHECK_MORE += 'tests/live/run-cache $(BUILD)'
+CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'
 endif
 
 .PHONY: check-gpu

@@ -5,11 +5,12 @@
 """
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
 import time
+
+import check_capture
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
@@ -205,71 +206,8 @@ def slowdown():
                  f"({r['rounds']} rounds of 40 steps, {r.get('requests_a_step', '?')} requests a step)")
 
 
-def watched(name, command, snapshot):
-    """Runs a program under capture --mode record; its JSON, or None after a line that says why."""
-    path = os.path.join(BUILD, "gpu", snapshot)
-    env = dict(os.environ, MEMTOOL_PRELOAD="record", LD_PRELOAD=LIBRARY,
-               MEMTOOL_RECORD=f"at_exit:True,dump:{path}")
-    for old in (path, path.replace(".pickle", ".exit.pickle")):
-        if os.path.exists(old):
-            os.unlink(old)
-    if os.path.exists(READER):
-        env = dict(os.environ)
-        command = [READER, "capture", "--mode", "record", "-o", path, "--", *command]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, errors="replace", timeout=200)
-    with open(path + ".log", "w") as f:
-        f.write(done.stdout + done.stderr)
-    try:
-        return dict(json.loads(done.stdout.splitlines()[0]), exit=done.returncode)
-    except (ValueError, IndexError):
-        line(False, name, f"exit {done.returncode}: {(done.stdout + done.stderr)[-600:]}")
-        return None
-
-
-def explained(name, difference, snapshot):
-    """Compares what the snapshot holds with what the device has less of, by calling library."""
-    path = os.path.join(BUILD, "gpu", snapshot)
-    if not os.path.exists(path):
-        line(False, name, f"there is no {snapshot}")
-        return
-    with open(path, "rb") as f:
-        segments = pickle.load(f)["segments"]
-    by_library = {}
-    for s in segments:
-        frames = [f["filename"] for f in s["frames"] if f["filename"] != "??"]
-        library = os.path.basename(frames[0]) if frames else "?"
-        by_library[library] = by_library.get(library, 0) + s["total_size"]
-    total = sum(by_library.values())
-    line(0.95 <= total / difference <= 1.05, name,
-         f"{total >> 20} of {difference >> 20} MiB, {100 * total / difference:.2f} %: " + ", ".join(
-             f"{k} {v >> 20} MiB" for k, v in sorted(by_library.items(), key=lambda kv: -kv[1])))
-    if KEEP and os.path.getsize(path) < 15 << 20:
-        shutil.copy(path, KEEP)
-
-
 def capture():
-    program = os.path.join(BUILD, "gpu", "capture_program")
-    r = watched("capture of a C program", [program], "captured.pickle") \
-        if os.path.exists(program) else line(False, "capture of a C program", "it was not built")
-    if r:
-        explained("record explains a C program", r["difference"], "captured.exit.pickle")
-        line(os.path.exists(os.path.join(BUILD, "gpu", "captured.pickle")), "its out of memory")
-    train = [sys.executable, os.path.join(HERE, "capture_train.py")]
-    steps = {"plain": [], "watched": []}
-    for _ in range(3):
-        plain = json.loads(subprocess.run(train, stdout=subprocess.PIPE, text=True).stdout)
-        steps["plain"].append(plain["step_ms"])
-        r = watched("capture of a training run", train, "train.record.pickle")
-        if not r:
-            return
-        steps["watched"].append(r["step_ms"])
-    explained("record explains a training run", r["difference"], "train.record.pickle")
-    a, b = min(steps["plain"]), min(steps["watched"])
-    line(b / a < 1.01, "record slows a training step by under 1 %", f"{a} and {b} ms, {steps}")
-    r = watched("capture of an out of memory", train + ["oom"], "oom.record.pickle")
-    line(r and r["exit"] == 1 and os.path.exists(os.path.join(BUILD, "gpu", "oom.record.pickle")),
-         "out of memory in PyTorch", str(r))
+    check_capture.Check(BUILD, LIBRARY, line, KEEP).all()
 
 
 PARTS = (conformance, churn, train, streams, graphs, refusals, viewers, bench, slowdown, capture)
