@@ -7,55 +7,124 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/arena.h>
 #include <memtool/report.h>
 
-static void put_text(struct mt_exporter *x)
+/* Text of frames is made once and kept up to this many bytes in all, a bound for files whose many
+ * frames name one long string. What is beyond is made each time. */
+#define MAX_KEPT ((size_t)16 << 20)
+
+/* A text as it stands in a cell, without the quotes around it. */
+struct cell {
+    struct mt_str text; /* quotes doubled; .p NULL: not made yet */
+    bool quote;         /* it needs quotes around it */
+    bool formula;       /* at the start of a cell */
+};
+
+struct csv {
+    struct mt_exporter *x;
+    struct cell *frames; /* by frame id */
+    struct mt_arena arena;
+    size_t kept;
+    struct mt_buf doubled; /* scratch */
+    bool failed;           /* memory ran out */
+};
+
+static bool may_go_on(const struct csv *c)
 {
-    struct mt_str text = mt_buf_view(&x->text);
-    bool formula = text.n > 0 && strchr("=+-@\t\r", text.p[0]);
-    bool quote = formula;
-    for (size_t i = 0; i < text.n; i++) {
-        quote |= text.p[i] == ',' || text.p[i] == '"' || text.p[i] == '\n' || text.p[i] == '\r';
-    }
-    mt_sink_text(x->sink, quote ? "\"" : "");
-    mt_sink_text(x->sink, formula ? "'" : "");
-    for (size_t i = 0; i < text.n; i++) {
-        mt_sink_text(x->sink, text.p[i] == '"' ? "\"" : "");
-        mt_sink_char(x->sink, text.p[i]);
-    }
-    mt_sink_text(x->sink, quote ? "\"" : "");
+    return !c->failed && !mt_sink_failed(c->x->sink);
 }
 
-static void put_action(struct mt_exporter *x, const struct mt_event *e)
+/* Of the text in x->text, which is safe: it holds no NUL. Valid until the next one is made. */
+static struct cell make_cell(struct csv *c)
+{
+    struct mt_str rest = mt_buf_view(&c->x->text);
+    struct cell cell = {.formula = rest.n > 0 && strchr("=+-@\t\r", rest.p[0]),
+                        .quote = rest.n > 0 && strpbrk(rest.p, ",\"\n\r")};
+    mt_buf_reset(&c->doubled);
+    mt_buf_add(&c->doubled, "", 0);
+    while (rest.n > 0) {
+        const char *mark = memchr(rest.p, '"', rest.n);
+        size_t n = mark ? (size_t)(mark - rest.p) + 1 : rest.n;
+        mt_buf_add(&c->doubled, rest.p, n);
+        mt_buf_text(&c->doubled, mark ? "\"" : "");
+        rest = (struct mt_str){rest.p + n, rest.n - n};
+    }
+    c->failed |= c->x->text.failed || c->doubled.failed;
+    cell.text = mt_buf_view(&c->doubled);
+    return cell;
+}
+
+static struct cell frame_cell(struct csv *c, uint32_t id)
+{
+    struct cell *known = &c->frames[id];
+    if (known->text.p) {
+        return *known;
+    }
+    const struct mt_exporter *x = c->x;
+    const struct mt_frame *f = &x->s->frames[id];
+    struct mt_buf *text = &c->x->text;
+    mt_buf_reset(text);
+    mt_text_safe(text, mt_snapshot_str(x->s, f->filename));
+    mt_buf_printf(text, ":%" PRId32 " ", f->line);
+    mt_text_safe(text, mt_snapshot_str(x->s, f->name));
+    struct cell cell = make_cell(c);
+    if (!c->failed && cell.text.n < MAX_KEPT - c->kept) {
+        *known = cell;
+        known->text = mt_arena_copy(&c->arena, cell.text.p, cell.text.n);
+        c->kept += cell.text.n;
+    }
+    return cell;
+}
+
+static void begin_cell(struct csv *c, bool quote, bool formula)
+{
+    mt_sink_text(c->x->sink, quote || formula ? "\"" : "");
+    mt_sink_text(c->x->sink, formula ? "'" : "");
+}
+
+static void put_action(struct csv *c, const struct mt_event *e)
 {
     static const char *const actions[] = {
 #define X(name, word) word,
         MT_ACTION_MAP(X)
 #undef X
     };
+    struct mt_exporter *x = c->x;
     uint32_t name = x->s->event_shapes[e->shape].action_name;
+    if (!name) {
+        mt_sink_text(x->sink, actions[e->action]);
+        return;
+    }
     mt_buf_reset(&x->text);
-    mt_text_safe(&x->text, name ? mt_snapshot_str(x->s, name) : mt_str_from(actions[e->action]));
-    put_text(x);
+    mt_text_safe(&x->text, mt_snapshot_str(x->s, name));
+    struct cell cell = make_cell(c);
+    begin_cell(c, cell.quote, cell.formula);
+    mt_sink_str(x->sink, cell.text);
+    mt_sink_text(x->sink, cell.quote || cell.formula ? "\"" : "");
 }
 
 /* All frames, innermost first. */
-static void put_stack(struct mt_exporter *x, uint32_t id)
+static void put_stack(struct csv *c, uint32_t id)
 {
-    const struct mt_stack *stack = &x->s->stacks[id];
-    mt_buf_reset(&x->text);
-    for (uint32_t i = 0; i < stack->n; i++) {
-        const struct mt_frame *f = &x->s->frames[x->s->stack_frames[stack->first + i]];
-        mt_buf_text(&x->text, i ? " < " : "");
-        mt_text_safe(&x->text, mt_snapshot_str(x->s, f->filename));
-        mt_buf_printf(&x->text, ":%" PRId32 " ", f->line);
-        mt_text_safe(&x->text, mt_snapshot_str(x->s, f->name));
+    const struct mt_stack *stack = &c->x->s->stacks[id];
+    const uint32_t *frames = c->x->s->stack_frames + stack->first;
+    bool quote = false;
+    for (uint32_t i = 0; i < stack->n && !quote; i++) {
+        struct cell cell = frame_cell(c, frames[i]);
+        quote = cell.quote || (i == 0 && cell.formula);
     }
-    put_text(x);
+    begin_cell(c, quote, stack->n && frame_cell(c, frames[0]).formula);
+    for (uint32_t i = 0; i < stack->n && may_go_on(c); i++) {
+        mt_sink_text(c->x->sink, i ? " < " : "");
+        mt_sink_str(c->x->sink, frame_cell(c, frames[i]).text);
+    }
+    mt_sink_text(c->x->sink, quote ? "\"" : "");
 }
 
-static void put_row(struct mt_exporter *x, int32_t device, const struct mt_step *at)
+static void put_row(struct csv *c, int32_t device, const struct mt_step *at)
 {
+    struct mt_exporter *x = c->x;
     const struct mt_event *e = at->event;
     mt_sink_i64(x->sink, device);
     mt_sink_char(x->sink, ',');
@@ -65,30 +134,45 @@ static void put_row(struct mt_exporter *x, int32_t device, const struct mt_step 
         mt_sink_i64(x->sink, e->time_us);
     }
     mt_sink_char(x->sink, ',');
-    put_action(x, e);
+    put_action(c, e);
     char numbers[160];
     snprintf(numbers, sizeof numbers,
              ",0x%" PRIx64 ",%" PRIu64 ",0x%" PRIx64 ",%" PRIu64 ",%" PRIu64 ",", e->addr, e->size,
              x->s->streams[e->stream].handle, at->live_bytes, at->reserved_bytes);
     mt_sink_text(x->sink, numbers);
-    put_stack(x, e->stack);
+    put_stack(c, e->stack);
     mt_sink_text(x->sink, "\n");
 }
 
-enum mt_status mt_export_csv(struct mt_exporter *x, struct mt_error *err)
+static enum mt_status put_rows(struct csv *c, struct mt_error *err)
 {
-    mt_sink_text(x->sink, "device,event,time_us,action,address,size_bytes,stream,live_bytes,"
-                          "reserved_bytes,stack\n");
+    struct mt_exporter *x = c->x;
     for (size_t d = 0; d < x->devices.ids.n; d++) {
         struct mt_replay r;
         struct mt_step at;
         MT_TRY(mt_replay_init(&r, x->s, x->devices.ids.v[d], err));
-        for (mt_replay_begin(&r, &at); mt_replay_next(&r, &at) && !mt_sink_failed(x->sink);) {
+        for (mt_replay_begin(&r, &at); mt_replay_next(&r, &at) && may_go_on(c);) {
             if (mt_filtered_event(x->o->filtered, r.device, at.index)) {
-                put_row(x, r.device, &at);
+                put_row(c, r.device, &at);
             }
         }
         mt_replay_release(&r);
     }
     return MT_OK;
+}
+
+enum mt_status mt_export_csv(struct mt_exporter *x, struct mt_error *err)
+{
+    struct csv c = {.x = x};
+    c.frames = mt_mem_zalloc(x->s->n_frames ? x->s->n_frames : 1, sizeof *c.frames);
+    mt_sink_text(x->sink, "device,event,time_us,action,address,size_bytes,stream,live_bytes,"
+                          "reserved_bytes,stack\n");
+    enum mt_status status = c.frames ? put_rows(&c, err) : mt_fail_nomem(err);
+    if (status == MT_OK && c.failed) {
+        status = mt_fail_nomem(err);
+    }
+    mt_mem_free(c.frames);
+    mt_arena_release(&c.arena);
+    mt_buf_release(&c.doubled);
+    return status;
 }

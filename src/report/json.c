@@ -67,21 +67,24 @@ bool mt_json_addr(cJSON *object, const char *key, uint64_t addr)
     return add(object, key, cJSON_CreateString(text));
 }
 
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
 /* Invalid UTF-8 and NUL, which cJSON's strings cannot hold, become U+FFFD. */
 cJSON *mt_json_str_item(struct mt_str s)
 {
     struct mt_buf b = {0};
     cJSON *item = NULL;
     mt_buf_add(&b, "", 0);
-    for (size_t i = 0; i < s.n;) {
+    while (s.n) {
         uint32_t code = 0;
-        size_t n = mt_utf8_decode((struct mt_str){s.p + i, s.n - i}, &code);
-        if (n && code) {
-            mt_buf_add(&b, s.p + i, n);
+        size_t n = mt_str_ascii(s);
+        if (n > 0 || ((n = mt_utf8_decode(s, &code)) > 0 && code)) {
+            mt_buf_add(&b, s.p, n);
         } else {
-            mt_buf_text(&b, "\xef\xbf\xbd");
+            mt_buf_text(&b, REPLACEMENT);
+            n = 1;
         }
-        i += n ? n : 1;
+        s = (struct mt_str){s.p + n, s.n - n};
     }
     if (!b.failed) {
         item = cJSON_CreateString(b.p);

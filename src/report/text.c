@@ -96,18 +96,20 @@ static void add_escape(struct mt_buf *b, uint32_t code)
 void mt_text_safe(struct mt_buf *b, struct mt_str s)
 {
     mt_buf_add(b, "", 0); /* so that the empty text is a text too */
-    for (size_t i = 0; i < s.n;) {
+    while (s.n) {
         uint32_t code;
-        size_t n = mt_utf8_decode((struct mt_str){s.p + i, s.n - i}, &code);
-        if (n == 0) {
-            add_escape(b, (unsigned char)s.p[i]);
+        size_t n = mt_str_ascii(s);
+        if (n > 0) {
+            mt_buf_add(b, s.p, n);
+        } else if ((n = mt_utf8_decode(s, &code)) == 0) {
+            add_escape(b, (unsigned char)s.p[0]);
             n = 1;
         } else if (!mt_char_is_safe(code)) {
             add_escape(b, code);
         } else {
-            mt_buf_add(b, s.p + i, n);
+            mt_buf_add(b, s.p, n);
         }
-        i += n;
+        s = (struct mt_str){s.p + n, s.n - n};
     }
 }
 
@@ -125,10 +127,15 @@ int mt_text_width(const char *s)
     int width = 0;
     while (rest.n) {
         uint32_t code = 0;
-        size_t n = mt_utf8_decode(rest, &code);
-        int w = n && code >= 0x80 ? wcwidth((wchar_t)code) : 1;
-        width += w < 0 ? 1 : w;
-        n = n ? n : 1;
+        size_t n = mt_str_ascii(rest);
+        if (n > 0) {
+            width += (int)n;
+        } else {
+            n = mt_utf8_decode(rest, &code);
+            int w = n && code >= 0x80 ? wcwidth((wchar_t)code) : 1;
+            width += w < 0 ? 1 : w;
+            n = n ? n : 1;
+        }
         rest = (struct mt_str){rest.p + n, rest.n - n};
     }
     return width;

@@ -199,6 +199,7 @@ enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_
     mt_segment_names_release(&x.segments);
     mt_arena_release(&x.arena);
     mt_buf_release(&x.scratch);
+    mt_buf_release(&x.line);
     mt_mem_free(x.labels);
     return x.failed ? mt_fail_nomem(err) : MT_OK;
 }

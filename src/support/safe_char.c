@@ -2,8 +2,6 @@
 /* The characters that are written as an escape wherever text of the input is printed. */
 #include <memtool/safe_char.h>
 
-#include <stddef.h>
-
 #include <memtool/compiler.h>
 
 /* First and last code point of the ranges that must not reach a terminal. */
@@ -24,4 +22,13 @@ bool mt_char_is_safe(uint32_t code)
         }
     }
     return true;
+}
+
+size_t mt_str_ascii(struct mt_str s)
+{
+    size_t n = 0;
+    while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7f) {
+        n++;
+    }
+    return n;
 }

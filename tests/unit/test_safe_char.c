@@ -18,4 +18,15 @@ START_TEST(edges)
 }
 END_TEST
 
-UNIT_MAIN("safe_char", edges)
+START_TEST(ascii)
+{
+    ck_assert_uint_eq(mt_str_ascii(MT_STR("")), 0);
+    ck_assert_uint_eq(mt_str_ascii(MT_STR(" ~")), 2);
+    ck_assert_uint_eq(mt_str_ascii(MT_STR("a\x1f")), 1);
+    ck_assert_uint_eq(mt_str_ascii(MT_STR("ab\x7f")), 2);
+    ck_assert_uint_eq(mt_str_ascii(MT_STR("\xc3\xa9")), 0);
+    ck_assert_uint_eq(mt_str_ascii((struct mt_str){"abc", 2}), 2);
+}
+END_TEST
+
+UNIT_MAIN("safe_char", edges, ascii)
