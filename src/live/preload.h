@@ -81,6 +81,27 @@
     X(CU_FREE_HOST, "cuMemFreeHost", DRIVER)                                                       \
     X(CU_REGISTER, "cuMemHostRegister_v2", DRIVER)                                                 \
     X(CU_UNREGISTER, "cuMemHostUnregister", DRIVER)                                                \
+    X(CU_MODULE_LOAD, "cuModuleLoad", DRIVER)                                                      \
+    X(CU_MODULE_DATA, "cuModuleLoadData", DRIVER)                                                  \
+    X(CU_MODULE_DATA_EX, "cuModuleLoadDataEx", DRIVER)                                             \
+    X(CU_MODULE_FAT, "cuModuleLoadFatBinary", DRIVER)                                              \
+    X(CU_MODULE_FUNCTION, "cuModuleGetFunction", DRIVER)                                           \
+    X(CU_MODULE_UNLOAD, "cuModuleUnload", DRIVER)                                                  \
+    X(CU_LIBRARY_DATA, "cuLibraryLoadData", DRIVER)                                                \
+    X(CU_LIBRARY_FILE, "cuLibraryLoadFromFile", DRIVER)                                            \
+    X(CU_LIBRARY_UNLOAD, "cuLibraryUnload", DRIVER)                                                \
+    X(CU_KERNEL_FUNCTION, "cuKernelGetFunction", DRIVER)                                           \
+    X(CU_FUNC_LOAD, "cuFuncLoad", DRIVER)                                                          \
+    X(CU_FUNC_GET, "cuFuncGetAttribute", DRIVER)                                                   \
+    X(CU_FUNC_SET, "cuFuncSetAttribute", DRIVER)                                                   \
+    X(CU_KERNEL_GET, "cuKernelGetAttribute", DRIVER)                                               \
+    X(CU_KERNEL_SET, "cuKernelSetAttribute", DRIVER)                                               \
+    X(CU_LAUNCH, "cuLaunchKernel", DRIVER)                                                         \
+    X(CU_LAUNCH_PTSZ, "cuLaunchKernel_ptsz", DRIVER)                                               \
+    X(CU_LAUNCH_EX, "cuLaunchKernelEx", DRIVER)                                                    \
+    X(CU_LAUNCH_EX_PTSZ, "cuLaunchKernelEx_ptsz", DRIVER)                                          \
+    X(CU_LAUNCH_TOGETHER, "cuLaunchCooperativeKernel", DRIVER)                                     \
+    X(CU_LAUNCH_TOGETHER_PTSZ, "cuLaunchCooperativeKernel_ptsz", DRIVER)                           \
     X(CU_PRIMARY, "cuDevicePrimaryCtxRetain", DRIVER)                                              \
     X(CU_PROC, "cuGetProcAddress", DRIVER)                                                         \
     X(CU_PROC_V2, "cuGetProcAddress_v2", DRIVER)                                                   \
@@ -186,6 +207,12 @@ uint32_t mt_preload_stack(bool is_free);
 /* Begins or ends a named range of the program, on the calling thread's device. False when nothing
  * records. */
 bool mt_preload_mark(const char *name, bool end);
+
+/* Bytes of a device that watched calls hold. False in mode cache, and when nothing is recorded. */
+bool mt_preload_seen(int device, uint64_t *bytes);
+
+/* The code of kernels that the caller had loaded (or, negative, unloaded) on a device. */
+void mt_preload_code(int device, int64_t bytes);
 
 /* Before a free, because afterwards the address may be another thread's: takes the allocation out.
  * The result goes to mt_preload_freed after the call, which puts it back when that failed. */

@@ -103,11 +103,14 @@ void mt_preload_account_sub(struct mt_preload_account *a, const struct mt_stack_
 }
 
 void mt_preload_account_code(struct mt_preload_account *a, const struct mt_stack_table *t,
-                             int device, uint64_t size, uint32_t stack)
+                             int device, int64_t size, uint32_t stack)
 {
     struct mt_preload_library *l = is_counted(device) ? library_of(a, t, device, stack) : NULL;
-    if (l) {
-        l->code += size;
+    uint64_t all = size < 0 ? UINT64_C(0) - (uint64_t)size : (uint64_t)size;
+    if (l && size < 0) {
+        sub(&l->code, all);
+    } else if (l) {
+        l->code += all;
     }
 }
 

@@ -33,9 +33,9 @@ void mt_preload_account_add(struct mt_preload_account *a, const struct mt_stack_
 void mt_preload_account_sub(struct mt_preload_account *a, const struct mt_stack_table *t,
                             int device, uint64_t size, uint32_t stack);
 
-/* The code of kernels that `stack` had loaded. */
+/* The code of kernels that `stack` had loaded, or unloaded (negative). */
 void mt_preload_account_code(struct mt_preload_account *a, const struct mt_stack_table *t,
-                             int device, uint64_t size, uint32_t stack);
+                             int device, int64_t size, uint32_t stack);
 
 /* Copies the libraries. Errors: MT_NOMEM. */
 enum mt_status mt_preload_account_copy(const struct mt_preload_account *a,

@@ -115,6 +115,40 @@ MT_DOOR int cuMemFreeHost(void *ptr);
 MT_DOOR int cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags);
 MT_DOOR int cuMemHostUnregister(void *ptr);
 MT_DOOR int cuDevicePrimaryCtxRetain(void **ctx, int device);
+MT_DOOR int cuModuleLoad(void **module, const char *path);
+MT_DOOR int cuModuleLoadData(void **module, const void *image);
+MT_DOOR int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,
+                               void **values);
+MT_DOOR int cuModuleLoadFatBinary(void **module, const void *image);
+MT_DOOR int cuModuleGetFunction(void **function, void *module, const char *name);
+MT_DOOR int cuModuleUnload(void *module);
+MT_DOOR int cuLibraryLoadData(void **library, const void *code, int *options, void **values,
+                              unsigned n, int *library_options, void **library_values,
+                              unsigned n_library);
+MT_DOOR int cuLibraryLoadFromFile(void **library, const char *path, int *options, void **values,
+                                  unsigned n, int *library_options, void **library_values,
+                                  unsigned n_library);
+MT_DOOR int cuLibraryUnload(void *library);
+MT_DOOR int cuKernelGetFunction(void **function, void *kernel);
+MT_DOOR int cuFuncLoad(void *function);
+MT_DOOR int cuFuncGetAttribute(int *value, int attribute, void *function);
+MT_DOOR int cuFuncSetAttribute(void *function, int attribute, int value);
+MT_DOOR int cuKernelGetAttribute(int *value, int attribute, void *kernel, int device);
+MT_DOOR int cuKernelSetAttribute(int attribute, int value, void *kernel, int device);
+MT_DOOR int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                           unsigned bz, unsigned shared, void *stream, void **parameters,
+                           void **extra);
+MT_DOOR int cuLaunchKernel_ptsz(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                unsigned by, unsigned bz, unsigned shared, void *stream,
+                                void **parameters, void **extra);
+MT_DOOR int cuLaunchKernelEx(const void *config, void *f, void **parameters, void **extra);
+MT_DOOR int cuLaunchKernelEx_ptsz(const void *config, void *f, void **parameters, void **extra);
+MT_DOOR int cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                      unsigned by, unsigned bz, unsigned shared, void *stream,
+                                      void **parameters);
+MT_DOOR int cuLaunchCooperativeKernel_ptsz(void *f, unsigned gx, unsigned gy, unsigned gz,
+                                           unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                           void *stream, void **parameters);
 MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
 MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                 int *status);

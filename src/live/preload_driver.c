@@ -226,11 +226,10 @@ static const struct {
 /* The names with a variant for a default stream of each thread. */
 static bool has_own_stream(const char *symbol)
 {
-    static const char *const names[] = {"cuMemAllocAsync",
-                                        "cuMemFreeAsync",
-                                        "cuMemAllocFromPoolAsync",
-                                        "cuStreamBeginCapture_v2",
-                                        "cuStreamBeginCaptureToGraph",
+    static const char *const names[] = {"cuMemAllocAsync",         "cuMemFreeAsync",
+                                        "cuMemAllocFromPoolAsync", "cuLaunchKernel",
+                                        "cuLaunchKernelEx",        "cuLaunchCooperativeKernel",
+                                        "cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph",
                                         "cuStreamEndCapture"};
     size_t i = 0;
     while (i < sizeof names / sizeof names[0] && strcmp(names[i], symbol) != 0) {
@@ -345,6 +344,27 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(CU_FREE_HOST, cuMemFreeHost),
         W(CU_REGISTER, cuMemHostRegister_v2),
         W(CU_UNREGISTER, cuMemHostUnregister),
+        W(CU_MODULE_LOAD, cuModuleLoad),
+        W(CU_MODULE_DATA, cuModuleLoadData),
+        W(CU_MODULE_DATA_EX, cuModuleLoadDataEx),
+        W(CU_MODULE_FAT, cuModuleLoadFatBinary),
+        W(CU_MODULE_FUNCTION, cuModuleGetFunction),
+        W(CU_MODULE_UNLOAD, cuModuleUnload),
+        W(CU_LIBRARY_DATA, cuLibraryLoadData),
+        W(CU_LIBRARY_FILE, cuLibraryLoadFromFile),
+        W(CU_LIBRARY_UNLOAD, cuLibraryUnload),
+        W(CU_KERNEL_FUNCTION, cuKernelGetFunction),
+        W(CU_FUNC_LOAD, cuFuncLoad),
+        W(CU_FUNC_GET, cuFuncGetAttribute),
+        W(CU_FUNC_SET, cuFuncSetAttribute),
+        W(CU_KERNEL_GET, cuKernelGetAttribute),
+        W(CU_KERNEL_SET, cuKernelSetAttribute),
+        W(CU_LAUNCH, cuLaunchKernel),
+        W(CU_LAUNCH_PTSZ, cuLaunchKernel_ptsz),
+        W(CU_LAUNCH_EX, cuLaunchKernelEx),
+        W(CU_LAUNCH_EX_PTSZ, cuLaunchKernelEx_ptsz),
+        W(CU_LAUNCH_TOGETHER, cuLaunchCooperativeKernel),
+        W(CU_LAUNCH_TOGETHER_PTSZ, cuLaunchCooperativeKernel_ptsz),
         W(CU_PRIMARY, cuDevicePrimaryCtxRetain),
         W(CU_PROC, cuGetProcAddress),
         W(CU_PROC_V2, cuGetProcAddress_v2),

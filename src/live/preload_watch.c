@@ -471,6 +471,27 @@ uint32_t mt_preload_stack(bool is_free)
     return id;
 }
 
+/* ---- the code of kernels ---- */
+
+bool mt_preload_seen(int device, uint64_t *bytes)
+{
+    bool counts = begun() && !watch.live && device < MT_RECORD_DEVICES_MAX;
+    if (counts) {
+        mt_quick_lock_take(watch.lock);
+        *bytes = watch.account.current[device];
+        mt_quick_lock_give(watch.lock);
+    }
+    return counts;
+}
+
+void mt_preload_code(int device, int64_t bytes)
+{
+    uint32_t stack = stack_here(false);
+    mt_quick_lock_take(watch.lock);
+    mt_preload_account_code(&watch.account, &watch.recorder->stacks, device, bytes, stack);
+    mt_quick_lock_give(watch.lock);
+}
+
 /* ---- events ---- */
 
 static void note_gone(const struct mt_preload_held *h, uint32_t stack)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of the fake driver through which runtimes reach it: cuGetProcAddress, and what only they
  * call. Stream-ordered memory is given and taken at once. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ FAKE_API int cuMemPoolGetAttribute(void *pool, int attribute, void *value);
 FAKE_API int cuArray3DCreate_v2(void **array, const void *wanted);
 FAKE_API int cuArrayCreate_v2(void **array, const void *wanted);
 FAKE_API int cuArrayDestroy(void *array);
+FAKE_API int cuModuleLoadData(void **module, const void *image);
+FAKE_API int cuModuleUnload(void *module);
+FAKE_API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned shared, void *stream,
+                            void **parameters, void **extra);
 FAKE_API int cuMemHostAlloc(void **ptr, size_t size, unsigned flags);
 FAKE_API int cuMemAllocHost_v2(void **ptr, size_t size);
 FAKE_API int cuMemFreeHost(void *ptr);
@@ -184,6 +190,35 @@ int cuArrayDestroy(void *array)
     return result;
 }
 
+/* ---- modules: lazily loaded, 1 MiB at once and 2 MiB at the first launch ---- */
+
+static _Atomic bool launched;
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    static int handle;
+    *module = &handle;
+    fake_cuda_take(0, image ? 1 << 20 : 0);
+    return image ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+int cuModuleUnload(void *module)
+{
+    fake_cuda_take(0, (uint64_t)-1 << 20);
+    return module ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **parameters, void **extra)
+{
+    (void)(gx + gy + gz + bx + by + bz + shared);
+    (void)(stream && parameters && extra);
+    if (!atomic_exchange(&launched, true)) {
+        fake_cuda_take(0, 2 << 20);
+    }
+    return f ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_VALUE;
+}
+
 /* ---- pinned memory of the host ---- */
 
 int cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
@@ -245,6 +280,9 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t fl
         {"cuArrayCreate", (function)cuArrayCreate_v2},
         {"cuArray3DCreate", (function)cuArray3DCreate_v2},
         {"cuArrayDestroy", (function)cuArrayDestroy},
+        {"cuModuleLoadData", (function)cuModuleLoadData},
+        {"cuModuleUnload", (function)cuModuleUnload},
+        {"cuLaunchKernel", (function)cuLaunchKernel},
         {"cuMemHostAlloc", (function)cuMemHostAlloc},
         {"cuMemAllocHost", (function)cuMemAllocHost_v2},
         {"cuMemFreeHost", (function)cuMemFreeHost},

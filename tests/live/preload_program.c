@@ -251,6 +251,24 @@ static void host(void)
     EXPECT(alloc(&p, 3 * MIB) == 0);
 }
 
+/* Modules that are loaded lazily: 3 MiB of code stay, beside 3 MiB that were asked for. */
+static void code(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW), *module = NULL, *other = NULL;
+    int (*load)(void **, const void *), (*unload)(void *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                  void *, void **, void **);
+    *(void **)&load = dlsym(driver, "cuModuleLoadData");
+    *(void **)&unload = dlsym(driver, "cuModuleUnload");
+    *(void **)&launch = dlsym(driver, "cuLaunchKernel");
+    take(3 * MIB);
+    EXPECT(load(&module, "image") == 0 && load(&other, "image") == 0 && unload(other) == 0);
+    EXPECT(load(&other, NULL) != 0);
+    for (int i = 0; i < 3; i++) {
+        EXPECT(launch(module, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == 0);
+    }
+}
+
 static void out_of_memory(void)
 {
     void *p = NULL;
@@ -287,11 +305,11 @@ static void told_to_end(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},     {"unwatched", unwatched}, {"constructor", constructor},
-             {"threads", threads}, {"fork", forked},         {"child", in_child},
-             {"exit", at_the_end}, {"lookups", lookups},     {"pages", pages},
-             {"shapes", shapes},   {"host", host},           {"oom", out_of_memory},
-             {"signal", asked},    {"term", told_to_end}};
+} modes[] = {{"basic", basic},       {"unwatched", unwatched}, {"constructor", constructor},
+             {"threads", threads},   {"fork", forked},         {"child", in_child},
+             {"exit", at_the_end},   {"lookups", lookups},     {"pages", pages},
+             {"shapes", shapes},     {"host", host},           {"code", code},
+             {"oom", out_of_memory}, {"signal", asked},        {"term", told_to_end}};
 
 int main(int argc, char **argv)
 {
