@@ -103,6 +103,7 @@
     X(CU_LAUNCH_TOGETHER, "cuLaunchCooperativeKernel", DRIVER)                                     \
     X(CU_LAUNCH_TOGETHER_PTSZ, "cuLaunchCooperativeKernel_ptsz", DRIVER)                           \
     X(CU_PRIMARY, "cuDevicePrimaryCtxRetain", DRIVER)                                              \
+    X(CU_PRIMARY_RESET, "cuDevicePrimaryCtxReset_v2", DRIVER)                                      \
     X(CU_PROC, "cuGetProcAddress", DRIVER)                                                         \
     X(CU_PROC_V2, "cuGetProcAddress_v2", DRIVER)                                                   \
     X(CU_DEVICE, "cuCtxGetDevice", UNWATCHED)                                                      \
@@ -229,6 +230,9 @@ void mt_preload_freed(const struct mt_preload_taken *t, int result);
  * to; NULL in other modes, in a forked child, while it is being made and when it could not be. */
 struct mt_live;
 struct mt_live *mt_preload_live(void);
+
+/* The device's primary context is gone, and with it all that had an address of its own. */
+void mt_preload_device_ends(int device);
 
 /* Physical memory, which has no address of its own: it stands at MT_PRELOAD_PAGES and above, and
  * is there as long as a handle or a mapping holds it. So do arrays, whose handles are told apart by

@@ -145,6 +145,18 @@ MT_DOOR int cuDevicePrimaryCtxRetain(void **ctx, int device)
     return result;
 }
 
+/* cudaDeviceReset comes by here as well. */
+MT_DOOR int cuDevicePrimaryCtxReset_v2(int device)
+{
+    MT_REAL(CU_PRIMARY_RESET, (int));
+    int result = real(device);
+    if (result == 0 && mt_preload_enter()) {
+        mt_preload_device_ends(device);
+        mt_preload_leave();
+    }
+    return result;
+}
+
 /* ---- pools ---- */
 
 void mt_preload_pool_used(void)

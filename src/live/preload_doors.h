@@ -115,6 +115,7 @@ MT_DOOR int cuMemFreeHost(void *ptr);
 MT_DOOR int cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags);
 MT_DOOR int cuMemHostUnregister(void *ptr);
 MT_DOOR int cuDevicePrimaryCtxRetain(void **ctx, int device);
+MT_DOOR int cuDevicePrimaryCtxReset_v2(int device);
 MT_DOOR int cuModuleLoad(void **module, const char *path);
 MT_DOOR int cuModuleLoadData(void **module, const void *image);
 MT_DOOR int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options,

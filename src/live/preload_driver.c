@@ -220,6 +220,7 @@ static const struct {
     {"cuMemHostRegister", "cuMemHostRegister_v2", 6050},
     {"cuArrayCreate", "cuArrayCreate_v2", 3020},
     {"cuArray3DCreate", "cuArray3DCreate_v2", 3020},
+    {"cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2", 11000},
     {"cuGetProcAddress", "cuGetProcAddress_v2", 12000},
 };
 
@@ -366,6 +367,7 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(CU_LAUNCH_TOGETHER, cuLaunchCooperativeKernel),
         W(CU_LAUNCH_TOGETHER_PTSZ, cuLaunchCooperativeKernel_ptsz),
         W(CU_PRIMARY, cuDevicePrimaryCtxRetain),
+        W(CU_PRIMARY_RESET, cuDevicePrimaryCtxReset_v2),
         W(CU_PROC, cuGetProcAddress),
         W(CU_PROC_V2, cuGetProcAddress_v2),
     };

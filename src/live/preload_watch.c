@@ -601,6 +601,21 @@ void mt_preload_freed(const struct mt_preload_taken *t, int result)
     mt_quick_lock_give(watch.lock);
 }
 
+void mt_preload_device_ends(int device)
+{
+    struct mt_preload_held h;
+    uint32_t stack = mt_preload_stack(true);
+    mt_quick_lock_take(watch.lock);
+    for (size_t i = 0; i < watch.table.held.n; i++) {
+        uint64_t addr = watch.table.held.v[i].addr;
+        if (addr != 0 && addr < MT_PRELOAD_PAGES && watch.table.held.v[i].device == device &&
+            mt_preload_table_take(&watch.table, addr, &h)) {
+            note_gone(&h, stack);
+        }
+    }
+    mt_quick_lock_give(watch.lock);
+}
+
 /* ---- physical memory ---- */
 
 void mt_preload_page_created(const struct mt_preload_request *wanted, uint64_t handle)

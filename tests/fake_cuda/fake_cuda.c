@@ -646,6 +646,19 @@ FAKE_API void fake_cuda_fail(const char *function, unsigned long n, int code)
     pthread_mutex_unlock(&fake.lock);
 }
 
+/* As cuDevicePrimaryCtxReset: what was allocated is gone. */
+FAKE_API void fake_cuda_device_reset(int device)
+{
+    pthread_mutex_lock(&fake.lock);
+    for (size_t i = fake.n; i-- > 0;) {
+        if (fake.things[i].kind == ALLOCATION && fake.things[i].device == device) {
+            fake.used[device] -= fake.things[i].size;
+            drop(&fake.things[i]);
+        }
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
 FAKE_API bool fake_cuda_active(int device)
 {
     pthread_mutex_lock(&fake.lock);

@@ -41,6 +41,9 @@ uint64_t fake_cuda_used(int device);
  * environment, else nothing. */
 bool fake_cuda_active(int device);
 
+/* Gives back everything that was allocated on a device. */
+void fake_cuda_device_reset(int device);
+
 /* Bytes of another process: taken from what is free. */
 void fake_cuda_take(int device, uint64_t bytes);
 

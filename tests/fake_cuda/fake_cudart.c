@@ -69,6 +69,7 @@ static struct {
     int (*free_host)(void *ptr);
     int (*pin)(void *ptr, size_t size, unsigned flags);
     int (*unpin)(void *ptr);
+    int (*reset)(int device);
 } driver;
 static _Thread_local int device_of_thread;
 static _Thread_local int last_error;
@@ -107,6 +108,7 @@ static void open_driver(void)
     get("cuMemFreeHost", &driver.free_host);
     get("cuMemHostRegister", &driver.pin);
     get("cuMemHostUnregister", &driver.unpin);
+    get("cuDevicePrimaryCtxReset", &driver.reset);
     driver.init(0);
 }
 
@@ -192,7 +194,8 @@ int cudaGetDevice(int *device)
 
 int cudaDeviceReset(void)
 {
-    return enter();
+    int result = enter();
+    return result ? result : driver.reset(device_of_thread);
 }
 
 int cudaGetLastError(void)

@@ -24,6 +24,7 @@ FAKE_API int cuStreamBeginCapture_v2(void *stream, int mode);
 FAKE_API int cuStreamEndCapture(void *stream, void **graph);
 FAKE_API int cuStreamDestroy_v2(void *stream);
 FAKE_API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
+FAKE_API int cuDevicePrimaryCtxReset_v2(int device);
 FAKE_API int cuDeviceGetPCIBusId(char *out, int size, int device);
 FAKE_API int cuMemAllocFromPoolAsync(uint64_t *addr, size_t size, void *pool, void *stream);
 FAKE_API int cuMemPoolCreate(void **pool, const void *prop);
@@ -105,6 +106,12 @@ int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 {
     *flags = 0;
     *active = fake_cuda_active(device);
+    return MT_CUDA_SUCCESS;
+}
+
+int cuDevicePrimaryCtxReset_v2(int device)
+{
+    fake_cuda_device_reset(device);
     return MT_CUDA_SUCCESS;
 }
 
@@ -283,6 +290,7 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version, uint64_t fl
         {"cuModuleLoadData", (function)cuModuleLoadData},
         {"cuModuleUnload", (function)cuModuleUnload},
         {"cuLaunchKernel", (function)cuLaunchKernel},
+        {"cuDevicePrimaryCtxReset", (function)cuDevicePrimaryCtxReset_v2},
         {"cuMemHostAlloc", (function)cuMemHostAlloc},
         {"cuMemAllocHost", (function)cuMemAllocHost_v2},
         {"cuMemFreeHost", (function)cuMemFreeHost},

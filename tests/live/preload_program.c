@@ -38,6 +38,7 @@ int cudaMallocHost(void **ptr, size_t size);
 int cudaFreeHost(void *ptr);
 int cudaHostRegister(void *ptr, size_t size, unsigned flags);
 int cudaHostUnregister(void *ptr);
+int cudaDeviceReset(void);
 int cudaMallocUnwatched(void **ptr, size_t size);
 int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                      unsigned long long flags, int *status);
@@ -269,6 +270,20 @@ static void code(void)
     }
 }
 
+static void reset(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    const struct mt_cuda_memory_prop prop = {.type = MT_CUDA_MEMORY_PINNED,
+                                             .location = {MT_CUDA_LOCATION_DEVICE, 0}};
+    int (*create)(uint64_t *, size_t, const struct mt_cuda_memory_prop *, unsigned long long);
+    uint64_t handle = 0;
+    take(5 * MIB);
+    *(void **)&create = dlsym(driver, "cuMemCreate");
+    EXPECT(create(&handle, 2 * MIB, &prop, 0) == 0); /* belongs to no context */
+    EXPECT(cudaDeviceReset() == 0);
+    take(1 * MIB);
+}
+
 static void out_of_memory(void)
 {
     void *p = NULL;
@@ -305,11 +320,12 @@ static void told_to_end(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},       {"unwatched", unwatched}, {"constructor", constructor},
-             {"threads", threads},   {"fork", forked},         {"child", in_child},
-             {"exit", at_the_end},   {"lookups", lookups},     {"pages", pages},
-             {"shapes", shapes},     {"host", host},           {"code", code},
-             {"oom", out_of_memory}, {"signal", asked},        {"term", told_to_end}};
+} modes[] = {{"basic", basic},     {"unwatched", unwatched}, {"constructor", constructor},
+             {"threads", threads}, {"fork", forked},         {"child", in_child},
+             {"exit", at_the_end}, {"lookups", lookups},     {"pages", pages},
+             {"shapes", shapes},   {"host", host},           {"code", code},
+             {"reset", reset},     {"oom", out_of_memory},   {"signal", asked},
+             {"term", told_to_end}};
 
 int main(int argc, char **argv)
 {
