@@ -351,7 +351,7 @@ if (wanted.length === 0) {
 }
 const overall = giveUp(Number(process.env.TOTAL_LIMIT_S || 540), 'all tests together');
 for (const name of wanted) {
-    const limit = giveUp(Number(process.env.LIMIT_S || 90), 'one test');
+    const limit = giveUp(Number(process.env.LIMIT_S || (name === 'pictures' ? 450 : 90)), 'one test');
     running = name;
     try {
         await tests[name]();

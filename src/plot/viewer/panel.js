@@ -105,6 +105,9 @@ function showDetail(app) {
         rows.push(['time', `${durationText(device.when[event])} after the first, ${new Date((device.about.base_us + device.when[event]) / 1000).toISOString()}`]);
     }
     const around = ofBlock ? [] : device.annotations.at(event);
+    if (around.length) {
+        rows.push(['annotations', device.annotations.lines(around)]);
+    }
     if (which !== NEVER) {
         rows.push(['address', device.addressText(device.alloc.addr[which])], ['requested', exactSize(device.sizes[device.alloc.size[which]])],
             ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]]);
@@ -112,9 +115,6 @@ function showDetail(app) {
         rows.push(['asked for', exactSize(device.sizes[device.size[event]])], ['free on the device', exactSize(Number(device.addrs[device.addr[event]]))]);
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
-    }
-    if (around.length) {
-        rows.push(['annotations', device.annotations.lines(around)]);
     }
     panel.replaceChildren(element('h2', '', ofBlock ? 'Block' : 'Event'), table(rows), app.stacks.framesOf(stack).length ? frameList(app, stack)
         : element('p', 'none', 'No stack was recorded for this.'));
