@@ -230,16 +230,23 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
 {
     struct mt_triage_result result;
     struct mt_error err;
-    struct mt_report r = mt_cli_report(cli, &x->common, file);
+    struct mt_report r;
+    struct mt_cli_output out;
+    int code = mt_cli_report_begin(cli, &x->common, file, &r, &out);
+    if (code) {
+        return code;
+    }
     enum mt_status status = mt_triage_decide(t, &result, &err);
     if (status == MT_OK) {
         status = r.json ? mt_report_triage_json(&r, &result, &err)
                         : mt_report_triage_text(&r, &result, &err);
     }
     if (status != MT_OK) {
-        return mt_cli_fail(cli, file, &err);
+        code = mt_cli_fail(cli, file, &err);
+    } else {
+        code = x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : 0;
     }
-    return x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : 0;
+    return mt_cli_report_end(cli, &out, code);
 }
 
 static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,

@@ -37,7 +37,8 @@ static const struct mt_option COMMON[] = {
      .kind = MT_OPTION_TEXT,
      AT(output),
      .arg = "FILE",
-     .help = "write to FILE, - is standard output",
+     .help = "write to FILE, - is standard output; a report to .json, .csv or .tsv is written as "
+             "such",
      .common = true},
     {.letter = 'f',
      .name = "force",

@@ -35,6 +35,19 @@ struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *commo
     };
 }
 
+/* A name says how its file is to be written, unless an option does. */
+static void choose_format(struct mt_report *r, const char *output)
+{
+    struct mt_str name = mt_str_from(output ? output : "");
+    if (r->json || r->separator) {
+        return;
+    }
+    r->json = mt_str_ends(name, MT_STR(".json")) || mt_str_ends(name, MT_STR(".ndjson"));
+    r->separator = mt_str_ends(name, MT_STR(".csv"))   ? ','
+                   : mt_str_ends(name, MT_STR(".tsv")) ? '\t'
+                                                       : '\0';
+}
+
 int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,
                         struct mt_report *r, struct mt_cli_output *o)
 {
@@ -45,6 +58,7 @@ int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, cons
     }
     r->out = o->stream;
     if (o->path) {
+        choose_format(r, o->path);
         r->color = common->color == 1;
         r->width = 0;
     }
