@@ -87,6 +87,17 @@ static enum mt_status try_log(const char *file, struct input *in, struct mt_erro
     return mt_logged_find(&in->log, mt_buf_view(&in->text), err);
 }
 
+/* A log rather than a damaged snapshot: no NUL at its head, and no opening of JSON or a page. */
+static bool is_text(struct mt_str s)
+{
+    size_t head = s.n < 4096 ? s.n : 4096, at = 0;
+    while (at < head && strchr(" \t\r\n", s.p[at]) && s.p[at]) {
+        at++;
+    }
+    return at < head && !memchr(s.p, '\0', head) && !strchr("{[<(", s.p[at]) &&
+           (unsigned char)s.p[at] != 0x80;
+}
+
 static int open_input(struct mt_cli *cli, const struct mt_common *common, const char *file,
                       struct input *in)
 {
@@ -119,7 +130,10 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     if (may_be_log && try_log(file, in, &log_err) == MT_OK && in->log.tables.n) {
         return 0;
     }
-    if (may_be_log && !err.hint[0]) {
+    if (may_be_log && is_text(mt_buf_view(&in->text))) {
+        mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no table of memory_summary() is in this log");
+        mt_hint(&err, "what else it tells of an out-of-memory error: memtool triage %.150s", file);
+    } else if (may_be_log && !err.hint[0]) {
         mt_hint(&err, "a log is read too when it holds a table of torch.cuda.memory_summary()");
     }
     input_release(in);
