@@ -157,34 +157,70 @@ static void add_pin_total(struct mt_table *t, const struct mt_frag *f, size_t sh
     mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
 }
 
-static enum mt_status print_pins(const struct mt_report *r, const struct mt_snapshot *s,
-                                 const struct mt_frag *f, struct mt_error *err)
+static struct mt_table *new_pins(const struct mt_report *r)
 {
     struct mt_table *t = mt_table_new();
-    struct mt_buf b = {0};
-    if (!t) {
-        return mt_fail_nomem(err);
+    if (t && r->separator) {
+        mt_table_column(t, "DEVICE", MT_RIGHT);
     }
-    mt_table_column(t, "HOLDS FREE", MT_RIGHT);
-    mt_table_column(t, "WITH LIVE", MT_RIGHT);
-    mt_table_column(t, "SEGMENTS", MT_RIGHT);
-    mt_table_column(t, "PINNED BY", MT_LEFT);
+    if (t) {
+        mt_table_column(t, "HOLDS FREE", MT_RIGHT);
+        mt_table_column(t, "WITH LIVE", MT_RIGHT);
+        mt_table_column(t, "SEGMENTS", MT_RIGHT);
+        mt_table_column(t, "PINNED BY", MT_LEFT);
+    }
+    return t;
+}
+
+/* How many rows; they are there, the total is not. */
+static size_t add_pins(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_frag *f)
+{
+    struct mt_buf b = {0};
     size_t shown = r->limit && r->limit < f->pins.n ? r->limit : f->pins.n;
     shown = !r->verbose && r->limit && shown > 10 ? 10 : shown;
     for (size_t i = 0; i < shown; i++) {
+        if (r->separator) {
+            mt_table_cell(t, "%" PRId32, f->device);
+        }
         mt_table_size(t, f->pins.v[i].free_held);
         mt_table_size(t, f->pins.v[i].live_bytes);
         mt_table_count(t, f->pins.v[i].segments);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, f->pins.v[i].stack, r);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
     }
-    if (!r->separator) {
-        add_pin_total(t, f, shown);
-        fputc('\n', r->out);
-    }
-    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
+    return shown;
+}
+
+static enum mt_status print_pins(const struct mt_report *r, const struct mt_snapshot *s,
+                                 const struct mt_frag *f, struct mt_error *err)
+{
+    struct mt_table *t = new_pins(r);
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    add_pin_total(t, f, add_pins(t, r, s, f));
+    fputc('\n', r->out);
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    return status;
+}
+
+/* The rows that one would sort, of all devices: who pins what. */
+static enum mt_status print_csv(const struct mt_report *r, const struct mt_snapshot *s,
+                                const struct mt_frag_result *devices, size_t n,
+                                struct mt_error *err)
+{
+    struct mt_table *t = new_pins(r);
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)add_pins(t, r, s, &devices[i].frag);
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
     return status;
 }
@@ -305,12 +341,11 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
                                    const struct mt_frag_result *devices, size_t n,
                                    struct mt_error *err)
 {
+    if (r->separator) {
+        return print_csv(r, s, devices, n, err);
+    }
     for (size_t i = 0; i < n; i++) {
         const struct mt_frag *f = &devices[i].frag;
-        if (r->separator) { /* the rows that one would sort: who pins what */
-            MT_TRY(print_pins(r, s, f, err));
-            continue;
-        }
         if (i) {
             fputc('\n', r->out);
         }
@@ -327,7 +362,7 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
         MT_TRY(print_sources(r, s, f, &devices[i].sources, err));
         print_advice(r, s, f);
     }
-    if (!n && !r->separator) {
+    if (!n) {
         fputs("No device has segments or events.\n", r->out);
     }
     return MT_OK;

@@ -15,7 +15,9 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
                           : l->verdict == MT_LEAK_NO ? MT_COLOR_GOOD
                                                      : MT_COLOR_WARN;
     static const char *const WORD[] = {"Unknown", "No leak", "Leak"};
-    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, color), WORD[l->verdict], mt_color_end(r));
+    bool slow = l->reason == MT_LEAK_BELOW_LINE;
+    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, slow ? MT_COLOR_WARN : color),
+            slow ? "Slow rise" : WORD[l->verdict], mt_color_end(r));
     uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
     switch (l->reason) {
     case MT_LEAK_NO_EVENTS: fputs("the file has no events to judge by", r->out); break;
@@ -31,7 +33,9 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
                 mt_report_size(r, l->filled_bytes).s);
         break;
     case MT_LEAK_BELOW_LINE:
-        fprintf(r->out, "live memory grows by %s a step, below the line of %s bytes (--threshold)",
+        fprintf(r->out,
+                "live memory grows by %s a step; a leak is counted from %s bytes a step on "
+                "(--threshold)",
                 mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
         break;
     case MT_LEAK_RISES:

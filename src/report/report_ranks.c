@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include <memtool/period.h>
+
 static const char *const headings[] = {
 #define X(id, name, heading) heading,
     MT_RANK_FIGURE_MAP(X)
@@ -222,6 +224,21 @@ static struct mt_table *new_table(void)
     return t;
 }
 
+/* What "-" says in the column of growth. */
+static void print_unknown_growth(const struct mt_report *r, const struct mt_ranks *ranks)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        unknown += !ranks->ranks.v[i].knows_growth;
+    }
+    if (unknown > 0 && !r->separator) {
+        fprintf(r->out,
+                "  GROWTH/STEP \"-\": not known: fewer than %d whole steps in the trace, or no "
+                "trace (memtool leaks).\n",
+                MT_PERIODS_NEEDED);
+    }
+}
+
 /* With more ranks than rows, the odd ones and the first ones. */
 static enum mt_status print_table(const struct mt_report *r, const struct mt_ranks *ranks,
                                   const struct mt_ranks_result *x, struct mt_error *err)
@@ -249,6 +266,7 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_ran
     if (shown < n) {
         fprintf(r->out, "  [%zu others, -n 0 shows all]\n", n - shown);
     }
+    print_unknown_growth(r, ranks);
     return status;
 }
 
