@@ -96,7 +96,7 @@ static bool follow_stack(struct growing *g, uint32_t *at, uint32_t id)
 {
     const struct mt_stack *stack = &g->s->stacks[id];
     if (stack->n == 0) {
-        mt_buf_text(&g->scratch, "<no stack>");
+        mt_buf_text(&g->scratch, "(no stack)");
         *at = child_text(g, *at);
         return *at != 0;
     }

@@ -65,7 +65,7 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     const struct mt_stack *k = stack_get(s, stack);
     *l = (struct mt_label){.main = {0}};
     if (!k) {
-        mt_buf_text(&l->main, "(no stack recorded)");
+        mt_buf_text(&l->main, "(no stack)");
         return;
     }
     uint32_t own = 0;
@@ -196,7 +196,7 @@ void mt_label_frames(struct mt_buf *b, const struct mt_plot_style *style,
 {
     const struct mt_stack *k = stack_get(s, stack);
     if (!k) {
-        mt_buf_text(b, "\n(no stack recorded)");
+        mt_buf_text(b, "\n(no stack)");
         return;
     }
     for (uint32_t i = 0; i < k->n && i < max; i++) {

@@ -70,7 +70,7 @@ void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct
     switch (by) {
     case MT_BY_STACK:
         if (row->preexisting == row->bytes && !row->key) {
-            mt_buf_text(b, "(older than the trace, no stack)");
+            mt_buf_text(b, "(no stack: older than the trace)");
         } else {
             mt_stack_label_long(b, s, row->key, r);
         }

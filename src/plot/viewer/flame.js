@@ -26,7 +26,7 @@ class Flame {
             let node = root;
             node.bytes += bytes;
             const frames = this.app.stacks.framesOf(stack).reverse();
-            for (const f of frames.length ? frames : [{ name: '(no stack recorded)', file: '', line: 0 }]) {
+            for (const f of frames.length ? frames : [{ name: '(no stack)', file: '', line: 0 }]) {
                 const name = f.file ? `${f.name}  ${f.file.split(/[\\/]/).pop()}:${f.line}` : f.name;
                 const key = `${f.file}\n${f.line}\n${f.name}`;
                 if (!node.children.has(key)) {

@@ -240,7 +240,7 @@ class Stacks {
     label(stack) {
         const frames = this.framesOf(stack);
         if (frames.length === 0) {
-            return ['(no stack recorded)', ''];
+            return ['(no stack)', ''];
         }
         const text = (f) => `${f.file.split(/[\\/]/).pop()}:${f.line} ${f.name}`;
         const user = frames.find((f) => !f.internal) || frames[0];
