@@ -66,6 +66,7 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
         seen += parts[p].known ? parts[p].bytes : 0;
     }
     const char *rest = mps                        ? "not used"
+                       : !has(i, MT_OOM_FREE)     ? "in use or free: not said"
                        : has(i, MT_OOM_ALLOCATED) ? torch ? "others, or outside PyTorch"
                                                           : "others, or outside the allocator"
                                                   : "in use, not said by whom";
