@@ -6,13 +6,22 @@
  */
 #include "alloc_core.h"
 
-/* since, D=1 is off, private pools expand, rounding set, oldest segment first, newest scope first
- */
-static const struct policy POLICIES[] = {
-    {113, false, false, false, false, false}, {204, true, false, false, false, false},
-    {205, true, true, false, false, false},   {206, true, true, true, false, false},
-    {212, true, true, true, false, true},     {213, true, true, true, true, true},
-};
+/* clang-format off */
+/* What holds since when; a line a change. */
+#define POLICY(r)                                                                                  \
+    {                                                                                              \
+        .since = (r),                                                                              \
+        .one_division_is_off = (r) >= 204,                                                         \
+        .expandable_private_pools = (r) >= 205,                                                    \
+        .non_split_rounding = (r) >= 206,                                                          \
+        .newest_scope_first = (r) >= 212,                                                          \
+        .oldest_segment_first = (r) >= 213,                                                        \
+    }
+/* clang-format on */
+
+/* A row for each release named above, oldest first. */
+static const struct policy POLICIES[] = {POLICY(113), POLICY(204), POLICY(205),
+                                         POLICY(206), POLICY(212), POLICY(213)};
 
 const struct policy *mt_policy_find(mt_torch_release release)
 {
