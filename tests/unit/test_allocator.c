@@ -26,15 +26,16 @@ static void on_event(void *ctx, const struct mt_alloc_event *e)
              (unsigned long long)e->size);
 }
 
-static void open_with(const char *conf, uint64_t capacity, uint64_t allowed)
+static void open_release(mt_torch_release release, const char *conf, uint64_t capacity,
+                         uint64_t allowed)
 {
     struct mt_conf parsed;
-    mt_conf_parse(mt_str_from(conf), 211, &parsed);
+    mt_conf_parse(mt_str_from(conf), release, &parsed);
     ck_assert_msg(parsed.valid, "%s", parsed.error);
     sim =
         mt_device_sim_new(&(struct mt_device_sim_options){.total = 80 * GIB, .capacity = capacity});
     struct mt_alloc_options o = {.settings = parsed.settings,
-                                 .release = 211,
+                                 .release = release,
                                  .device = mt_device_sim_device(sim),
                                  .observer = {on_event, NULL},
                                  .has_allowed = allowed != 0,
@@ -42,6 +43,11 @@ static void open_with(const char *conf, uint64_t capacity, uint64_t allowed)
                                  .find_by_addr = true};
     ck_assert_int_eq(mt_alloc_new(&o, &a, &err), MT_OK);
     log_text[0] = '\0';
+}
+
+static void open_with(const char *conf, uint64_t capacity, uint64_t allowed)
+{
+    open_release(211, conf, capacity, allowed);
 }
 
 static void close_all(void)
@@ -280,6 +286,18 @@ START_TEST(rounding)
 }
 END_TEST
 
+/* The same request before and after a release that changed what becomes of it. */
+START_TEST(releases_differ)
+{
+    open_release(203, "roundup_power2_divisions:1", 0, 0);
+    ck_assert_uint_eq(size_of(take(5000000)), 5000000);
+    close_all();
+    open_release(204, "roundup_power2_divisions:1", 0, 0);
+    ck_assert_uint_eq(size_of(take(5000000)), 5000192);
+    close_all();
+}
+END_TEST
+
 /* ---- random runs ---- */
 
 static uint64_t seed;
@@ -358,6 +376,7 @@ int main(void)
     tcase_add_test(t, streams_do_not_share);
     tcase_add_test(t, private_pools);
     tcase_add_test(t, rounding);
+    tcase_add_test(t, releases_differ);
     tcase_add_loop_test(t, random_runs, 0, (int)MT_COUNT(CONFS));
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
