@@ -123,8 +123,10 @@ enum mt_status mt_preload_account_copy(const struct mt_preload_account *a,
     }
     for (size_t i = 0; i < a->libraries.n; i++) {
         const struct mt_preload_library *l = &a->libraries.v[i];
+        bool named = l->path < t->strings.strings.n; /* nothing has a name without stacks */
         const struct mt_own_library copy = {.device = l->device,
-                                            .path = mt_intern_get(&t->strings, l->path),
+                                            .path = named ? mt_intern_get(&t->strings, l->path)
+                                                          : MT_STR(""),
                                             .current = l->current,
                                             .peak = l->peak,
                                             .code = l->code};
