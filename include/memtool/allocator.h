@@ -241,7 +241,10 @@ void mt_alloc_pool_release(struct mt_alloc *a, struct mt_alloc_pool_id id);
 
 /* ---- looking ---- */
 
-const struct mt_alloc_stats *mt_alloc_stats(const struct mt_alloc *a);
+struct mt_alloc_stats mt_alloc_stats(const struct mt_alloc *a);
+/* One of them, which is cheaper. */
+struct mt_alloc_stat mt_alloc_stat(const struct mt_alloc *a, enum mt_alloc_stat_id id,
+                                   enum mt_alloc_stat_slot slot);
 void mt_alloc_reset_peak(struct mt_alloc *a);
 void mt_alloc_reset_accumulated(struct mt_alloc *a);
 const struct mt_alloc_settings *mt_alloc_settings(const struct mt_alloc *a);

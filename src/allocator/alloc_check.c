@@ -95,13 +95,13 @@ static enum mt_status check_segment(const struct mt_alloc *a, const struct segme
 static enum mt_status check_stats(const struct mt_alloc *a, const struct recount *r,
                                   struct mt_error *err)
 {
-    for (size_t i = 0; i < MT_STAT_COUNT; i++) {
-        for (size_t k = 0; k < MT_SLOT_COUNT; k++) {
-            const struct mt_alloc_stat *s = &a->stats.stat[i][k];
-            if (s->current != r->current[i][k] || s->peak < s->current) {
+    for (enum mt_alloc_stat_id i = 0; i < MT_STAT_COUNT; i++) {
+        for (enum mt_alloc_stat_slot k = 0; k < MT_SLOT_COUNT; k++) {
+            const struct mt_alloc_stat s = mt_alloc_stat(a, i, k);
+            if (s.current != r->current[i][k] || s.peak < s.current) {
                 return mt_fail(err, MT_INTERNAL, MT_NO_OFFSET,
-                               "counter %zu.%zu is %lld, a recount gives %lld", i, k,
-                               (long long)s->current, (long long)r->current[i][k]);
+                               "counter %u.%u is %lld, a recount gives %lld", (unsigned)i,
+                               (unsigned)k, (long long)s.current, (long long)r->current[i][k]);
             }
         }
     }

@@ -16,6 +16,8 @@
 #include <memtool/hash.h>
 #include <memtool/vec.h>
 
+#include "alloc_counts.h"
+
 /* PyTorch c10/cuda/CUDACachingAllocator.cpp (2.6 and 2.11): kMinBlockSize, kSmallSize,
  * kSmallBuffer, kLargeBuffer, kMinLargeAlloc, kRoundLarge. */
 #define MIN_BLOCK ((uint64_t)512)
@@ -161,7 +163,8 @@ struct mt_alloc {
     MT_VEC(uint32_t) scratch; /* of release */
 
     uint32_t stack; /* of the call that is running */
-    struct mt_alloc_stats stats;
+    struct counts counts;
+    struct mt_alloc_stats stats; /* all but stat[][], which mt_alloc_stats makes of `counts` */
     struct mt_alloc_oom oom;
 };
 
@@ -344,7 +347,7 @@ static inline uint32_t default_bin(const struct mt_alloc *a, bool small, uint64_
 /* The pool that a request goes to. */
 struct mt_alloc_pool_id mt_route(const struct mt_alloc *a, const struct mt_alloc_request *r);
 
-/* ---- alloc_stats.c ---- */
+/* ---- alloc_stats.c; alloc_counts.h: what requests and frees count ---- */
 
 static inline void stat_up(struct mt_alloc_stat *s, int64_t n)
 {
@@ -359,28 +362,6 @@ static inline void stat_down(struct mt_alloc_stat *s, int64_t n)
 {
     s->current -= n;
     s->freed += n;
-}
-
-static inline void stats_up(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, uint64_t n)
-{
-    stat_up(&a->stats.stat[id][MT_SLOT_ALL], (int64_t)n);
-    stat_up(&a->stats.stat[id][small ? MT_SLOT_SMALL : MT_SLOT_LARGE], (int64_t)n);
-}
-
-static inline void stats_down(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, uint64_t n)
-{
-    stat_down(&a->stats.stat[id][MT_SLOT_ALL], (int64_t)n);
-    stat_down(&a->stats.stat[id][small ? MT_SLOT_SMALL : MT_SLOT_LARGE], (int64_t)n);
-}
-
-/* One net amount: up, down, or nothing. */
-static inline void stats_net(struct mt_alloc *a, enum mt_alloc_stat_id id, bool small, int64_t n)
-{
-    if (n > 0) {
-        stats_up(a, id, small, (uint64_t)n);
-    } else if (n < 0) {
-        stats_down(a, id, small, (uint64_t)-n);
-    }
 }
 
 /* ---- alloc_rounding.c ---- */

@@ -113,7 +113,7 @@ static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, s
     mt_block_merge(a, i, &swallowed);
     mt_free_set_insert(a, i);
     a->total += size;
-    stats_up(a, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
     a->stats.num_device_alloc++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_MAP, b->segment, addr, size);
     return MT_OK;
@@ -207,7 +207,7 @@ enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *
     mt_block_merge(a, i, &swallowed);
     mt_holes_insert(a, i);
     a->total -= size;
-    stats_down(a, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_fall(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
     a->stats.num_device_free++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_UNMAP, segment, low, size);
     return is_split(block_at(a, i)) ? MT_OK : destroy(a, i, err);

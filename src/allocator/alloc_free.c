@@ -23,12 +23,9 @@ static inline void complete(struct mt_alloc *a, uint32_t i)
     if (!segment_of(a, b)->expandable) {
         bool split = is_split(b);
         int64_t bytes = (split ? (int64_t)b->size : 0) - (int64_t)swallowed;
-        stats_net(a, MT_STAT_INACTIVE_SPLIT, bin->small, (int64_t)split - (int64_t)n);
-        stats_net(a, MT_STAT_INACTIVE_SPLIT_BYTES, bin->small, bytes);
+        count_splits(&a->counts, bin->small, (int64_t)split - (int64_t)n, bytes);
     }
-    stats_down(a, MT_STAT_ACTIVE, bin->small, 1);
-    stats_down(a, MT_STAT_ACTIVE_BYTES, bin->small, size);
-    stats_down(a, MT_STAT_REQUESTED_BYTES, bin->small, b->requested);
+    count_done(&a->counts, bin->small, size, b->requested);
 }
 
 void mt_block_complete(struct mt_alloc *a, uint32_t i)
@@ -45,8 +42,7 @@ static inline void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, 
     if (listed) {
         mt_addr_table_remove(a, i);
     }
-    stats_down(a, MT_STAT_ALLOCATION, small, 1);
-    stats_down(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
+    count_freed(&a->counts, small, b->size);
     mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, i, stack ? stack : b->stack);
     if (b->size >= a->settings.max_split_size) {
         stat_down(&a->stats.oversize_allocations, 1);

@@ -18,8 +18,8 @@ static enum mt_status release_block(struct mt_alloc *a, uint32_t i, struct mt_er
     a->stats.num_device_free++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_FREE, segment, addr, size);
     a->total -= size;
-    stats_down(a, MT_STAT_SEGMENT, bin->small, 1);
-    stats_down(a, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_fall(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
+    mt_counts_fall(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
     if (size >= a->settings.max_split_size) {
         stat_down(&a->stats.oversize_segments, 1);
     }

@@ -43,7 +43,7 @@ static void count_segment(struct mt_alloc *a, const struct mt_alloc_restore_segm
 {
     a->pairs.v[bin->pair].segments++;
     if (!s->expandable) {
-        stats_up(a, MT_STAT_SEGMENT, bin->small, 1);
+        mt_counts_rise(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
         if (s->size >= a->settings.max_split_size) {
             stat_up(&a->stats.oversize_segments, 1);
         }
@@ -58,20 +58,15 @@ static void count_block(struct mt_alloc *a, const struct block *b, const struct 
         return;
     }
     a->total += b->size;
-    stats_up(a, MT_STAT_RESERVED_BYTES, small, b->size);
+    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, small, b->size);
     if (b->state == BLOCK_FREE) {
         if (!expandable && is_split(b)) {
-            stats_up(a, MT_STAT_INACTIVE_SPLIT, small, 1);
-            stats_up(a, MT_STAT_INACTIVE_SPLIT_BYTES, small, b->size);
+            count_splits(&a->counts, small, 1, (int64_t)b->size);
         }
-        return;
-    }
-    stats_up(a, MT_STAT_ACTIVE, small, 1);
-    stats_up(a, MT_STAT_ACTIVE_BYTES, small, b->size);
-    stats_up(a, MT_STAT_REQUESTED_BYTES, small, b->requested);
-    if (b->state == BLOCK_IN_USE) {
-        stats_up(a, MT_STAT_ALLOCATION, small, 1);
-        stats_up(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
+    } else if (b->state == BLOCK_PENDING) {
+        mt_counts_add_pending(&a->counts, small, b->size, b->requested);
+    } else {
+        count_taken(&a->counts, small, b->size, b->requested);
         if (b->size >= a->settings.max_split_size) {
             stat_up(&a->stats.oversize_allocations, 1);
         }

@@ -1,9 +1,139 @@
 /* SPDX-License-Identifier: MIT */
-/* The counters under PyTorch's flat names, in the order of torch.cuda.memory_stats(). */
+/*
+ * The counters as PyTorch has them, put together from the sums of alloc_counts.h, and under its
+ * flat names in the order of torch.cuda.memory_stats().
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_core.h"
+
+/* ---- from sums to counters ---- */
+
+/* Which sums a counter is the difference of. */
+static const struct {
+    enum count_sum up, down;
+} made_of[MT_STAT_COUNT] = {
+    [MT_STAT_ALLOCATION] = {TAKEN, FREED},
+    [MT_STAT_SEGMENT] = {SEGMENT_UP, SEGMENT_DOWN},
+    [MT_STAT_ACTIVE] = {TAKEN, DONE},
+    [MT_STAT_INACTIVE_SPLIT] = {SPLIT_UP, SPLIT_DOWN},
+    [MT_STAT_ALLOCATED_BYTES] = {TAKEN_BYTES, FREED_BYTES},
+    [MT_STAT_RESERVED_BYTES] = {RESERVED_UP, RESERVED_DOWN},
+    [MT_STAT_ACTIVE_BYTES] = {TAKEN_BYTES, DONE_BYTES},
+    [MT_STAT_INACTIVE_SPLIT_BYTES] = {SPLIT_BYTES_UP, SPLIT_BYTES_DOWN},
+    [MT_STAT_REQUESTED_BYTES] = {TAKEN_REQUESTED, DONE_REQUESTED},
+};
+
+int64_t mt_counts_current(const struct counts *c, enum mt_alloc_stat_id id, bool small)
+{
+    return c->sum[small][made_of[id].up] - c->sum[small][made_of[id].down];
+}
+
+static void lift(int64_t *peak, int64_t current)
+{
+    *peak = current > *peak ? current : *peak;
+}
+
+void mt_counts_lift_peaks(struct counts *c, bool small)
+{
+    for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
+        int64_t own = mt_counts_current(c, id, small);
+        lift(&c->peak[slot_of(small)][id], own);
+        lift(&c->peak[MT_SLOT_ALL][id], own + mt_counts_current(c, id, !small));
+    }
+}
+
+void mt_counts_rise(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+{
+    c->sum[small][made_of[id].up] += (int64_t)n;
+    mt_counts_lift_peaks(c, small);
+}
+
+void mt_counts_fall(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+{
+    c->sum[small][made_of[id].down] += (int64_t)n;
+}
+
+static void forget(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+{
+    c->forgotten[small][id].up += (int64_t)n;
+    c->forgotten[small][id].down += (int64_t)n;
+}
+
+void mt_counts_add_pending(struct counts *c, bool small, uint64_t size, uint64_t requested)
+{
+    count_freed(c, small, size);
+    count_taken(c, small, size, requested);
+    forget(c, MT_STAT_ALLOCATION, small, 1);
+    forget(c, MT_STAT_ALLOCATED_BYTES, small, size);
+}
+
+static struct mt_alloc_stat stat_of(const struct counts *c, enum mt_alloc_stat_id id, bool small)
+{
+    int64_t up = c->sum[small][made_of[id].up], down = c->sum[small][made_of[id].down];
+    return (struct mt_alloc_stat){.current = up - down,
+                                  .peak = c->peak[slot_of(small)][id],
+                                  .allocated = up - c->forgotten[small][id].up,
+                                  .freed = down - c->forgotten[small][id].down};
+}
+
+struct mt_alloc_stat mt_alloc_stat(const struct mt_alloc *a, enum mt_alloc_stat_id id,
+                                   enum mt_alloc_stat_slot slot)
+{
+    if (slot != MT_SLOT_ALL) {
+        return stat_of(&a->counts, id, slot == MT_SLOT_SMALL);
+    }
+    struct mt_alloc_stat large = stat_of(&a->counts, id, false);
+    struct mt_alloc_stat small = stat_of(&a->counts, id, true);
+    return (struct mt_alloc_stat){.current = large.current + small.current,
+                                  .peak = a->counts.peak[MT_SLOT_ALL][id],
+                                  .allocated = large.allocated + small.allocated,
+                                  .freed = large.freed + small.freed};
+}
+
+struct mt_alloc_stats mt_alloc_stats(const struct mt_alloc *a)
+{
+    struct mt_alloc_stats s = a->stats;
+    for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
+        for (enum mt_alloc_stat_slot slot = 0; slot < MT_SLOT_COUNT; slot++) {
+            s.stat[id][slot] = mt_alloc_stat(a, id, slot);
+        }
+    }
+    return s;
+}
+
+/* ---- resets ---- */
+
+void mt_alloc_reset_peak(struct mt_alloc *a)
+{
+    struct mt_alloc_stats *s = &a->stats;
+    memset(a->counts.peak, 0, sizeof a->counts.peak);
+    mt_counts_lift_peaks(&a->counts, false);
+    mt_counts_lift_peaks(&a->counts, true);
+    s->oversize_allocations.peak = s->oversize_allocations.current;
+    s->oversize_segments.peak = s->oversize_segments.current;
+}
+
+void mt_alloc_reset_accumulated(struct mt_alloc *a)
+{
+    struct counts *c = &a->counts;
+    for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
+        for (int small = 0; small < 2; small++) {
+            c->forgotten[small][id].up = c->sum[small][made_of[id].up];
+            c->forgotten[small][id].down = c->sum[small][made_of[id].down];
+        }
+    }
+    struct mt_alloc_stats *s = &a->stats;
+    s->oversize_allocations.allocated = s->oversize_allocations.freed = 0;
+    s->oversize_segments.allocated = s->oversize_segments.freed = 0;
+    s->num_alloc_retries = s->num_ooms = s->num_sync_all_streams = 0;
+    s->num_device_alloc = s->num_device_free = s->num_oom_rejections = 0;
+    s->searches = s->hits = s->splits = s->merges = 0;
+    s->garbage_collections = s->releases = 0;
+}
+
+/* ---- by name ---- */
 
 static const char *const STAT_NAMES[] = {
 #define X(id, name) name,
@@ -55,45 +185,4 @@ bool mt_alloc_stats_each(const struct mt_alloc_stats *s,
            each(ctx, "num_sync_all_streams", (int64_t)s->num_sync_all_streams) &&
            each(ctx, "num_device_alloc", (int64_t)s->num_device_alloc) &&
            each(ctx, "num_device_free", (int64_t)s->num_device_free);
-}
-
-const struct mt_alloc_stats *mt_alloc_stats(const struct mt_alloc *a)
-{
-    return &a->stats;
-}
-
-static void each_of(struct mt_alloc *a, void (*change)(struct mt_alloc_stat *s))
-{
-    for (size_t i = 0; i < MT_STAT_COUNT; i++) {
-        for (size_t k = 0; k < MT_SLOT_COUNT; k++) {
-            change(&a->stats.stat[i][k]);
-        }
-    }
-    change(&a->stats.oversize_allocations);
-    change(&a->stats.oversize_segments);
-}
-
-static void reset_peak(struct mt_alloc_stat *s)
-{
-    s->peak = s->current;
-}
-
-static void reset_accumulated(struct mt_alloc_stat *s)
-{
-    s->allocated = s->freed = 0;
-}
-
-void mt_alloc_reset_peak(struct mt_alloc *a)
-{
-    each_of(a, reset_peak);
-}
-
-void mt_alloc_reset_accumulated(struct mt_alloc *a)
-{
-    struct mt_alloc_stats *s = &a->stats;
-    each_of(a, reset_accumulated);
-    s->num_alloc_retries = s->num_ooms = s->num_sync_all_streams = 0;
-    s->num_device_alloc = s->num_device_free = s->num_oom_rejections = 0;
-    s->searches = s->hits = s->splits = s->merges = 0;
-    s->garbage_collections = s->releases = 0;
 }

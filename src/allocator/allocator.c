@@ -254,8 +254,8 @@ static enum mt_status new_segment(struct mt_alloc *a, struct way *w, struct mt_e
     b->bin = w->bin;
     b->segment = segment;
     a->total += size;
-    stats_up(a, MT_STAT_SEGMENT, bin->small, 1);
-    stats_up(a, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_rise(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
+    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
     if (size >= a->settings.max_split_size) {
         stat_up(&a->stats.oversize_segments, 1);
     }
@@ -370,15 +370,12 @@ static void split(struct mt_alloc *a, struct way *w, bool small)
         }
         mt_free_set_insert(a, rest);
         a->stats.splits++;
-        if (!expandable && already) {
-            stats_down(a, MT_STAT_INACTIVE_SPLIT_BYTES, small, w->size);
-        } else if (!expandable) {
-            stats_up(a, MT_STAT_INACTIVE_SPLIT_BYTES, small, b->size);
-            stats_up(a, MT_STAT_INACTIVE_SPLIT, small, 1);
+        if (!expandable) {
+            count_splits(&a->counts, small, !already,
+                         already ? -(int64_t)w->size : (int64_t)b->size);
         }
     } else if (already && !expandable) {
-        stats_down(a, MT_STAT_INACTIVE_SPLIT_BYTES, small, b->size);
-        stats_down(a, MT_STAT_INACTIVE_SPLIT, small, 1);
+        count_splits(&a->counts, small, -1, -(int64_t)b->size);
     }
 }
 
@@ -390,11 +387,7 @@ static void hand_out(struct mt_alloc *a, struct way *w)
     b->state = BLOCK_IN_USE;
     b->requested = w->request->size;
     b->stack = w->request->stack;
-    stats_up(a, MT_STAT_ALLOCATION, small, 1);
-    stats_up(a, MT_STAT_ALLOCATED_BYTES, small, b->size);
-    stats_up(a, MT_STAT_ACTIVE, small, 1);
-    stats_up(a, MT_STAT_ACTIVE_BYTES, small, b->size);
-    stats_up(a, MT_STAT_REQUESTED_BYTES, small, b->requested);
+    count_taken(&a->counts, small, b->size, b->requested);
     if (b->size >= a->settings.max_split_size) {
         stat_up(&a->stats.oversize_allocations, 1);
     }

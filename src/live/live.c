@@ -364,7 +364,7 @@ enum mt_status mt_live_stats(struct mt_live *live, int device, struct mt_alloc_s
     memset(out, 0, sizeof *out);
     mt_quick_lock_take(&live->lock);
     if (live->devices[device].alloc) {
-        *out = *mt_alloc_stats(live->devices[device].alloc);
+        *out = mt_alloc_stats(live->devices[device].alloc);
     }
     mt_quick_lock_give(&live->lock);
     return MT_OK;
@@ -421,7 +421,7 @@ enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct m
         }
         MT_TRY(mt_dump_add_device(dump, i, a, err));
         if (mt_recorder_on(live->recorder)) {
-            int64_t active = mt_alloc_stats(a)->stat[MT_STAT_ACTIVE_BYTES][MT_SLOT_ALL].current;
+            int64_t active = mt_alloc_stat(a, MT_STAT_ACTIVE_BYTES, MT_SLOT_ALL).current;
             mt_recorder_event(live->recorder, i, MT_RECORD_SNAPSHOT, 0, (uint64_t)active, 0, 0);
         }
     }

@@ -33,11 +33,10 @@ struct figures {
 
 static struct figures read_figures(const struct mt_alloc *a)
 {
-    const struct mt_alloc_stats *s = mt_alloc_stats(a);
     uint64_t held = mt_alloc_total_allocated(a);
+    const struct mt_alloc_stat allocated = mt_alloc_stat(a, MT_STAT_ALLOCATED_BYTES, MT_SLOT_ALL);
     struct figures f = {.oom = mt_alloc_last_oom(a),
-                        .allocated =
-                            (uint64_t)s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL].current,
+                        .allocated = (uint64_t)allocated.current,
                         .largest = mt_alloc_largest_free(a),
                         .expandable = mt_alloc_settings(a)->expandable_segments};
     uint64_t taken = f.oom->device_total - f.oom->device_free;

@@ -53,17 +53,17 @@ static void on_event(void *ctx, const struct mt_alloc_event *e)
 
 static void note_peak(struct machine *m, uint32_t event)
 {
-    const struct mt_alloc_stats *s = mt_alloc_stats(m->alloc);
-    const struct mt_alloc_stat *reserved = &s->stat[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
-    const struct mt_alloc_stat *allocated = &s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
-    if (reserved->peak > m->reserved_peak) {
-        m->reserved_peak = reserved->peak;
-        m->run->peak =
-            (struct mt_sim_peak){event, (uint64_t)reserved->current, (uint64_t)allocated->current,
-                                 (uint64_t)s->stat[MT_STAT_REQUESTED_BYTES][MT_SLOT_ALL].current};
+    const struct mt_alloc *a = m->alloc;
+    const struct mt_alloc_stat reserved = mt_alloc_stat(a, MT_STAT_RESERVED_BYTES, MT_SLOT_ALL);
+    const struct mt_alloc_stat allocated = mt_alloc_stat(a, MT_STAT_ALLOCATED_BYTES, MT_SLOT_ALL);
+    if (reserved.peak > m->reserved_peak) {
+        m->reserved_peak = reserved.peak;
+        m->run->peak = (struct mt_sim_peak){
+            event, (uint64_t)reserved.current, (uint64_t)allocated.current,
+            (uint64_t)mt_alloc_stat(a, MT_STAT_REQUESTED_BYTES, MT_SLOT_ALL).current};
     }
-    if (allocated->peak > m->allocated_peak) {
-        m->allocated_peak = allocated->peak;
+    if (allocated.peak > m->allocated_peak) {
+        m->allocated_peak = allocated.peak;
         m->run->allocated_peak_event = event;
     }
 }
@@ -302,7 +302,7 @@ enum mt_status mt_sim_machine_run(struct machine *m, struct mt_error *err)
     for (size_t i = 0; i < m->sim->ops.n; i++) {
         MT_TRY(step(m, i, err));
     }
-    m->run->stats = *mt_alloc_stats(m->alloc);
+    m->run->stats = mt_alloc_stats(m->alloc);
     return MT_OK;
 }
 

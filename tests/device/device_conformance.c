@@ -178,7 +178,7 @@ static uint64_t asked(const struct suite *s)
 
 static int64_t current(const struct suite *s, enum mt_alloc_stat_id id)
 {
-    return mt_alloc_stats(s->alloc)->stat[id][MT_SLOT_ALL].current;
+    return mt_alloc_stat(s->alloc, id, MT_SLOT_ALL).current;
 }
 
 static void small_and_large(struct suite *s)
@@ -253,7 +253,7 @@ static void too_much(struct suite *s)
     enum mt_status status = mt_alloc_allocate(s->alloc, &r, NULL, NULL, &err);
     expect(s, status == MT_DEVICE_OOM, "more than the device has is refused", NULL);
     expect(s, mt_alloc_total_allocated(s->alloc) == 0, "after the cache was released", NULL);
-    expect(s, mt_alloc_stats(s->alloc)->num_ooms == 1, "and is counted", NULL);
+    expect(s, mt_alloc_stats(s->alloc).num_ooms == 1, "and is counted", NULL);
     proof(s);
     give(s, take(s, MT_MIB, 0));
     close_alloc(s);

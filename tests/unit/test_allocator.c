@@ -95,7 +95,7 @@ static uint64_t size_of(mt_alloc_block b)
 
 static int64_t current(enum mt_alloc_stat_id id)
 {
-    return mt_alloc_stats(a)->stat[id][MT_SLOT_ALL].current;
+    return mt_alloc_stat(a, id, MT_SLOT_ALL).current;
 }
 
 START_TEST(small_and_large_boundaries)
@@ -160,7 +160,7 @@ START_TEST(max_split_size_keeps_large_blocks_whole)
     logged("segment 33554432;alloc 33554432;free_requested 33554432;free_completed 33554432;");
     mt_alloc_block b = take(110 * MT_MIB);
     ck_assert_uint_eq(size_of(b), 128 * MT_MIB);
-    ck_assert_int_eq(mt_alloc_stats(a)->oversize_allocations.current, 1);
+    ck_assert_int_eq(mt_alloc_stats(a).oversize_allocations.current, 1);
     give(b);
     log_text[0] = '\0';
     /* 128 = 108 + 20: refused. */
@@ -199,12 +199,12 @@ START_TEST(limit_releases_then_refuses)
     log_text[0] = '\0';
     mt_alloc_block b = take(30 * MT_MIB);
     logged("release 20971520;segment 31457280;alloc 31457280;");
-    ck_assert_uint_eq(mt_alloc_stats(a)->num_alloc_retries, 1);
-    ck_assert_uint_eq(mt_alloc_stats(a)->num_sync_all_streams, 1);
+    ck_assert_uint_eq(mt_alloc_stats(a).num_alloc_retries, 1);
+    ck_assert_uint_eq(mt_alloc_stats(a).num_sync_all_streams, 1);
     ck_assert_uint_eq(take(12 * MT_MIB).i, 0);
     logged("oom 12582912;");
     ck_assert(mt_alloc_last_oom(a)->by_limit);
-    ck_assert_uint_eq(mt_alloc_stats(a)->num_ooms, 1);
+    ck_assert_uint_eq(mt_alloc_stats(a).num_ooms, 1);
     take(10 * MT_MIB); /* reaching the limit is allowed */
     logged("segment 10485760;alloc 10485760;");
     give(b);
@@ -224,8 +224,8 @@ START_TEST(garbage_collection_frees_the_old)
     log_text[0] = '\0';
     take(40 * MT_MIB);
     logged("release 20971520;segment 41943040;alloc 41943040;");
-    ck_assert_uint_eq(mt_alloc_stats(a)->num_alloc_retries, 0);
-    ck_assert_uint_eq(mt_alloc_stats(a)->garbage_collections, 1);
+    ck_assert_uint_eq(mt_alloc_stats(a).num_alloc_retries, 0);
+    ck_assert_uint_eq(mt_alloc_stats(a).garbage_collections, 1);
     close_all();
 }
 END_TEST
