@@ -162,6 +162,11 @@ enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_reque
                                  uint64_t *addr, mt_alloc_block *block, struct mt_error *err)
     MT_NODISCARD;
 
+/* mt_alloc_allocate for the default pools where the cache serves the request at once: the address,
+ * or 0 with nothing done, and then mt_alloc_allocate is to be asked. Needs find_by_addr. */
+uint64_t mt_alloc_serve(struct mt_alloc *a, uint64_t size, uint64_t stream, uint32_t stack)
+    MT_NODISCARD;
+
 /* The figures of the last refusal, for the message. */
 struct mt_alloc_oom {
     uint64_t requested;  /* bytes asked for */
@@ -198,10 +203,9 @@ enum mt_status mt_alloc_empty_cache(struct mt_alloc *a, struct mt_error *err) MT
 /* The block in use that begins at `addr`; 0 when there is none. Needs find_by_addr. */
 mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr);
 
-/* mt_alloc_find and mt_alloc_free in one, for one look at the table. False, and nothing done, where
- * no block begins; else the status of the free through *status. Needs find_by_addr. */
-bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack, enum mt_status *status,
-                      struct mt_error *err) MT_NODISCARD;
+/* mt_alloc_find and mt_alloc_free in one, where the free has nothing to wait for. False, and nothing
+ * done, where no block begins, or where other streams used it. Needs find_by_addr. */
+bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack) MT_NODISCARD;
 
 struct mt_alloc_block_info {
     uint64_t addr, size, requested, stream;

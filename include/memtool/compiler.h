@@ -8,6 +8,8 @@
 #define MT_NORETURN __attribute__((noreturn))
 #define MT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define MT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* For a function on a hot way that has several callers: the compiler would not by itself. */
+#define MT_INLINE static inline __attribute__((always_inline))
 #define MT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Says where on stderr and aborts. For what only a bug in memtool can bring about, never for input.

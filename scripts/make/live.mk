@@ -12,9 +12,11 @@ CUDA_HOME ?= /usr/local/cuda
 CUDA_CPPFLAGS := $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
 
 # The library has objects of its own: with -O3 in a release, which inlines what a request goes
-# through, and so that a C++ exception of PyTorch's can pass through. No link-time optimisation: it
-# gains 2 %, and not every machine that has gcc can link it.
-LIVE_CFLAGS := -fexceptions $(if $(filter release,$(VARIANT)),-O3) \
+# through, and so that a C++ exception of PyTorch's can pass through. Neighbouring fields are not
+# handled as vectors: a vector waits for the single stores before it, which took more than half of
+# the time of a pair. No link-time optimisation: it gains 2 %, and not every machine that has gcc can
+# link it.
+LIVE_CFLAGS := -fexceptions $(if $(filter release,$(VARIANT)),-O3 -fno-tree-slp-vectorize) \
   $(if $(filter asan tsan,$(VARIANT)),-DMT_PRELOAD_NO_DLSYM)
 LIBRARY_OBJECTS := $(LIVE_SOURCES:%.c=$(BUILD)/library/%.o)
 $(BUILD)/library/%.o: %.c $(BUILD)/flags

@@ -28,21 +28,10 @@ bool mt_addr_table_grow(struct mt_alloc *a)
     return true;
 }
 
-/* The slot that holds this address, or the empty one where the search ends. */
-static uint32_t find_slot(const struct mt_alloc *a, uint64_t addr)
-{
-    const struct addr_table *t = &a->by_addr;
-    uint32_t at = addr_home(t, addr);
-    while (t->slots[at] && block_at(a, t->slots[at])->addr != addr) {
-        at = (at + 1) & t->mask;
-    }
-    return at;
-}
-
-/* Moves back what stands behind a slot that became free. */
-static void close_hole(struct mt_alloc *a, uint32_t hole)
+void mt_addr_table_close(struct mt_alloc *a, uint32_t slot)
 {
     struct addr_table *t = &a->by_addr;
+    uint32_t hole = slot;
     for (uint32_t k = (hole + 1) & t->mask; t->slots[k]; k = (k + 1) & t->mask) {
         uint32_t want = addr_home(t, block_at(a, t->slots[k])->addr);
         if (((k - want) & t->mask) >= ((k - hole) & t->mask)) {
@@ -54,22 +43,6 @@ static void close_hole(struct mt_alloc *a, uint32_t hole)
     t->n--;
 }
 
-uint32_t mt_addr_table_take(struct mt_alloc *a, uint64_t addr)
-{
-    struct addr_table *t = &a->by_addr;
-    if (t->n == 0) {
-        return 0;
-    }
-    uint32_t at = find_slot(a, addr), i = t->slots[at];
-    if (i && t->slots[(at + 1) & t->mask] == 0) {
-        t->slots[at] = 0;
-        t->n--;
-    } else if (i) {
-        close_hole(a, at);
-    }
-    return i;
-}
-
 /* Restored blocks are not listed. */
 void mt_addr_table_remove(struct mt_alloc *a, uint32_t i)
 {
@@ -79,12 +52,12 @@ void mt_addr_table_remove(struct mt_alloc *a, uint32_t i)
         at = (at + 1) & t->mask;
     }
     if (t->n && t->slots[at] == i) {
-        close_hole(a, at);
+        mt_addr_table_close(a, at);
     }
 }
 
 mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr)
 {
     const struct addr_table *t = &a->by_addr;
-    return (mt_alloc_block){t->n ? t->slots[find_slot(a, addr)] : 0};
+    return (mt_alloc_block){t->n ? t->slots[mt_addr_table_slot(a, addr)] : 0};
 }

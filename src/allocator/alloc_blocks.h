@@ -41,6 +41,7 @@ static inline uint32_t mt_block_cut_front(struct mt_alloc *a, uint32_t i, uint64
     front->size = size;
     front->bin = rest->bin;
     front->segment = rest->segment;
+    front->expandable = rest->expandable;
     front->prev = rest->prev;
     front->next = i;
     if (rest->prev) {
@@ -54,21 +55,23 @@ static inline uint32_t mt_block_cut_front(struct mt_alloc *a, uint32_t i, uint64
     return n;
 }
 
-static inline void leave_set(struct mt_alloc *a, uint32_t i)
+static inline void leave_set(struct mt_alloc *a, struct bin *bin, uint32_t i,
+                             enum block_state state)
 {
-    if (block_at(a, i)->state == BLOCK_HOLE) {
+    if (state == BLOCK_HOLE) {
         mt_holes_erase(a, i);
     } else {
-        mt_free_set_erase(a, i);
+        mt_free_set_erase(a, bin, i);
     }
 }
 
-static inline uint64_t swallow_prev(struct mt_alloc *a, uint32_t i)
+static inline uint64_t swallow_prev(struct mt_alloc *a, struct bin *bin, uint32_t i,
+                                    enum block_state like)
 {
     struct block *b = block_at(a, i);
     uint32_t gone = b->prev;
     struct block *p = block_at(a, gone);
-    leave_set(a, gone);
+    leave_set(a, bin, gone, like);
     b->addr = p->addr;
     b->prev = p->prev;
     if (b->prev) {
@@ -82,12 +85,13 @@ static inline uint64_t swallow_prev(struct mt_alloc *a, uint32_t i)
     return bytes;
 }
 
-static inline uint64_t swallow_next(struct mt_alloc *a, uint32_t i)
+static inline uint64_t swallow_next(struct mt_alloc *a, struct bin *bin, uint32_t i,
+                                    enum block_state like)
 {
     struct block *b = block_at(a, i);
     uint32_t gone = b->next;
     struct block *n = block_at(a, gone);
-    leave_set(a, gone);
+    leave_set(a, bin, gone, like);
     b->next = n->next;
     if (b->next) {
         block_at(a, b->next)->prev = i;
@@ -98,20 +102,20 @@ static inline uint64_t swallow_next(struct mt_alloc *a, uint32_t i)
     return bytes;
 }
 
-/* `i` swallows its neighbours that are free as it is (mapped with mapped, hole with hole), which
+/* `i`, of this bin, swallows its neighbours that are `like` it (BLOCK_FREE or BLOCK_HOLE), which
  * leave their set; returns how many, and their bytes through *bytes. */
-static inline unsigned mt_block_merge(struct mt_alloc *a, uint32_t i, uint64_t *bytes)
+static inline unsigned mt_block_merge(struct mt_alloc *a, struct bin *bin, uint32_t i,
+                                      enum block_state like, uint64_t *bytes)
 {
     const struct block *b = block_at(a, i);
-    uint8_t like = b->state == BLOCK_HOLE ? BLOCK_HOLE : BLOCK_FREE;
     unsigned n = 0;
     *bytes = 0;
     if (b->prev && block_at(a, b->prev)->state == like) {
-        *bytes += swallow_prev(a, i);
+        *bytes += swallow_prev(a, bin, i, like);
         n++;
     }
     if (b->next && block_at(a, b->next)->state == like) {
-        *bytes += swallow_next(a, i);
+        *bytes += swallow_next(a, bin, i, like);
         n++;
     }
     a->stats.merges += n;

@@ -53,7 +53,8 @@ static enum mt_status check_block(const struct mt_alloc *a, const struct segment
                                   uint32_t prev, struct mt_error *err)
 {
     const struct block *b = block_at(a, i);
-    if (b->prev != prev || &a->segments.v[b->segment] != s || b->bin != s->bin) {
+    if (b->prev != prev || &a->segments.v[b->segment] != s || b->bin != s->bin ||
+        b->expandable != s->expandable) {
         return broken(err, "wrong links of the block", b->addr);
     }
     if (b->size == 0 || b->state == BLOCK_UNUSED || (b->state == BLOCK_HOLE && !s->expandable)) {

@@ -38,11 +38,12 @@ struct block {
     uint32_t stack;       /* of the allocation; 0 when free */
     uint32_t bin;
     uint32_t segment;
-    uint32_t gc_base; /* the pool's call count when it became free */
-    uint32_t uses;    /* list of other streams, 0 = none */
-    uint16_t events;  /* not yet done */
-    uint8_t state;    /* enum block_state */
-    bool by_hand;     /* pending until mt_alloc_free_complete */
+    uint32_t gc_base;    /* the pool's call count when it became free */
+    uint32_t uses;       /* list of other streams, 0 = none */
+    uint16_t events;     /* not yet done */
+    uint8_t state;       /* enum block_state */
+    bool expandable : 1; /* as its segment */
+    bool by_hand : 1;    /* pending until mt_alloc_free_complete */
 };
 _Static_assert(sizeof(struct block) == 64, "a block is one cache line");
 
@@ -66,7 +67,8 @@ struct bin {
     uint64_t stream;
     uint32_t pair;
     bool small;
-    uint32_t holes; /* root of the unmapped ranges, by address */
+    struct tally *tally; /* of the small pools or of the large ones */
+    uint32_t holes;      /* root of the unmapped ranges, by address */
     uint64_t used[CLASS_COUNT / 64];
     uint32_t roots[CLASS_COUNT];
 };
@@ -135,7 +137,7 @@ struct mt_alloc {
     struct mt_alloc_observer observer;
     bool has_allowed, find_by_addr;
     bool gc_on, gc_ever; /* now; at any time: then free blocks have an age */
-    bool plain_rounding; /* to multiples of 512 and nothing else */
+    bool short_way;      /* the settings need none of the steps that mt_alloc_serve leaves out */
     uint64_t allowed;
     uint64_t total; /* bytes held from the device */
 
@@ -150,6 +152,7 @@ struct mt_alloc {
     MT_VEC(struct bin *) bins; /* slot 0 is NULL */
     MT_VEC(struct pair) pairs;
     uint32_t last_pair;
+    struct bin *recent[2]; /* [small]: of the default pools, used last; NULL: none yet */
     struct addr_table by_addr;
 
     MT_VEC(struct use) uses; /* slot 0 is unused */
@@ -208,7 +211,7 @@ void mt_segment_give(struct mt_alloc *a, uint32_t i);
 static inline unsigned class_of(uint64_t size)
 {
     size += 1u << CLASS_SHIFT;
-    unsigned lg = 63u - (unsigned)__builtin_clzll(size);
+    unsigned lg = 63u ^ (unsigned)__builtin_clzll(size);
     return ((lg - 1) << CLASS_SHIFT) + (unsigned)(size >> (lg - CLASS_SHIFT));
 }
 
@@ -233,11 +236,10 @@ static inline unsigned class_from(const struct bin *bin, unsigned c)
 void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i);
 void mt_free_set_erase_among(struct mt_alloc *a, uint32_t i);
 
-/* Most classes are empty or hold one block: no call then. */
-static inline void mt_free_set_insert(struct mt_alloc *a, uint32_t i)
+/* Block i, which is of this bin. Most classes are empty or hold one block: no call then. */
+static inline void mt_free_set_insert(struct mt_alloc *a, struct bin *bin, uint32_t i)
 {
     struct block *b = block_at(a, i);
-    struct bin *bin = bin_of(a, b);
     unsigned c = class_of(b->size);
     if (bin->roots[c] != 0) {
         mt_free_set_insert_among(a, i);
@@ -248,10 +250,9 @@ static inline void mt_free_set_insert(struct mt_alloc *a, uint32_t i)
     bin->used[c / 64] |= (uint64_t)1 << (c % 64);
 }
 
-static inline void mt_free_set_erase(struct mt_alloc *a, uint32_t i)
+static inline void mt_free_set_erase(struct mt_alloc *a, struct bin *bin, uint32_t i)
 {
     const struct block *b = block_at(a, i);
-    struct bin *bin = bin_of(a, b);
     unsigned c = class_of(b->size);
     if (bin->roots[c] != i || (b->left | b->right) != 0) {
         mt_free_set_erase_among(a, i);
@@ -304,11 +305,15 @@ static inline uint32_t addr_home(const struct addr_table *t, uint64_t addr)
 }
 
 bool mt_addr_table_grow(struct mt_alloc *a) MT_NODISCARD;
+/* For one more. */
+static inline bool mt_addr_table_has_room(const struct mt_alloc *a)
+{
+    return a->by_addr.n < a->by_addr.mask / 2;
+}
 /* Room for one more; false when out of memory. */
 static inline bool mt_addr_table_reserve(struct mt_alloc *a)
 {
-    const struct addr_table *t = &a->by_addr;
-    return t->n < t->mask / 2 || mt_addr_table_grow(a);
+    return mt_addr_table_has_room(a) || mt_addr_table_grow(a);
 }
 static inline void addr_place(struct mt_alloc *a, uint32_t i)
 {
@@ -326,8 +331,28 @@ static inline void mt_addr_table_put(struct mt_alloc *a, uint32_t i)
     a->by_addr.n++;
 }
 void mt_addr_table_remove(struct mt_alloc *a, uint32_t i);
-/* Removes the block at this address and returns it, 0 = there is none. */
-uint32_t mt_addr_table_take(struct mt_alloc *a, uint64_t addr);
+/* The slot that holds this address, or the empty one where the search ends. */
+static inline uint32_t mt_addr_table_slot(const struct mt_alloc *a, uint64_t addr)
+{
+    const struct addr_table *t = &a->by_addr;
+    uint32_t at = addr_home(t, addr);
+    while (t->slots[at] && block_at(a, t->slots[at])->addr != addr) {
+        at = (at + 1) & t->mask;
+    }
+    return at;
+}
+/* Empties a slot and moves back what stands behind it. */
+void mt_addr_table_close(struct mt_alloc *a, uint32_t slot);
+static inline void mt_addr_table_clear(struct mt_alloc *a, uint32_t slot)
+{
+    struct addr_table *t = &a->by_addr;
+    if (t->slots[(slot + 1) & t->mask] != 0) {
+        mt_addr_table_close(a, slot);
+        return;
+    }
+    t->slots[slot] = 0;
+    t->n--;
+}
 
 /* ---- alloc_pools.c ---- */
 
@@ -338,12 +363,6 @@ uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id);
 /* The bin of (pair, small, stream), made when there is none; 0 when out of memory. */
 uint32_t mt_bin_get(struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
 uint32_t mt_bin_find(const struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
-/* The bin of the default pools that was used last, when it is of this stream; else 0. */
-static inline uint32_t default_bin(const struct mt_alloc *a, bool small, uint64_t stream)
-{
-    uint32_t last = a->pairs.v[0].pools[small].last;
-    return last && a->bins.v[last]->stream == stream ? last : 0;
-}
 /* The pool that a request goes to. */
 struct mt_alloc_pool_id mt_route(const struct mt_alloc *a, const struct mt_alloc_request *r);
 

@@ -33,77 +33,86 @@ enum count_sum {
     SUM_COUNT
 };
 
-struct counts {
-    int64_t sum[2][SUM_COUNT]; /* [small] */
-    int64_t peak[MT_SLOT_COUNT][MT_STAT_COUNT];
+/* Of the small or of the large pools. */
+struct tally {
+    int64_t sum[SUM_COUNT];
+    int64_t peak[MT_STAT_COUNT];
     struct {
         int64_t up, down;
-    } forgotten[2][MT_STAT_COUNT]; /* [small]: what `allocated` and `freed` do not show */
+    } forgotten[MT_STAT_COUNT]; /* what `allocated` and `freed` do not show */
+};
+
+struct counts {
+    struct tally tally[2];           /* [small] */
+    int64_t peak_all[MT_STAT_COUNT]; /* of both together */
 };
 
 /* Lifts every peak of this kind of pool and of `all` that the current value has passed. */
-void mt_counts_lift_peaks(struct counts *c, bool small);
+void mt_counts_lift_peaks(struct counts *c, struct tally *t);
 /* A counter of segments or reserved bytes rises, or falls, by n. */
-void mt_counts_rise(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n);
-void mt_counts_fall(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n);
+void mt_counts_rise(struct counts *c, struct tally *t, enum mt_alloc_stat_id id, uint64_t n);
+void mt_counts_fall(struct tally *t, enum mt_alloc_stat_id id, uint64_t n);
 /* A restored block that is freed, but not completed: to `allocation` it never was. */
-void mt_counts_add_pending(struct counts *c, bool small, uint64_t size, uint64_t requested);
-int64_t mt_counts_current(const struct counts *c, enum mt_alloc_stat_id id, bool small);
+void mt_counts_add_pending(struct counts *c, struct tally *t, uint64_t size, uint64_t requested);
 
-static inline enum mt_alloc_stat_slot slot_of(bool small)
+static inline const struct tally *other_than(const struct counts *c, const struct tally *t)
 {
-    return small ? MT_SLOT_SMALL : MT_SLOT_LARGE;
+    return t == &c->tally[0] ? &c->tally[1] : &c->tally[0];
 }
 
-/* Whether up - down passes the peak of `id`, here or with the other kind's. */
-static inline bool passes(const struct counts *c, bool small, enum count_sum up,
+/* Whether up - down passes the peak of `id`, in this kind of pool or together with the other. */
+static inline bool passes(const struct counts *c, const struct tally *t, enum count_sum up,
                           enum count_sum down, enum mt_alloc_stat_id id)
 {
-    int64_t own = c->sum[small][up] - c->sum[small][down];
-    int64_t all = own + c->sum[!small][up] - c->sum[!small][down];
-    return own > c->peak[slot_of(small)][id] || all > c->peak[MT_SLOT_ALL][id];
+    const struct tally *other = other_than(c, t);
+    int64_t own = t->sum[up] - t->sum[down];
+    return own > t->peak[id] || own + other->sum[up] - other->sum[down] > c->peak_all[id];
 }
 
 /* Blocks in use by somebody are never more than those not yet completed, nor is their peak: so what
  * passes a peak of either passes the lower one, `allocation`. */
-static inline void count_taken(struct counts *c, bool small, uint64_t size, uint64_t requested)
+MT_INLINE void count_taken(struct counts *c, struct tally *t, uint64_t size, uint64_t requested)
 {
-    int64_t *sum = c->sum[small];
+    int64_t *sum = t->sum;
     sum[TAKEN]++;
     sum[TAKEN_BYTES] += (int64_t)size;
     sum[TAKEN_REQUESTED] += (int64_t)requested;
-    if (MT_UNLIKELY(passes(c, small, TAKEN, DONE, MT_STAT_ALLOCATION) ||
-                    passes(c, small, TAKEN_BYTES, DONE_BYTES, MT_STAT_ALLOCATED_BYTES) ||
-                    passes(c, small, TAKEN_REQUESTED, DONE_REQUESTED, MT_STAT_REQUESTED_BYTES))) {
-        mt_counts_lift_peaks(c, small);
+    if (MT_UNLIKELY(passes(c, t, TAKEN, DONE, MT_STAT_ALLOCATION) ||
+                    passes(c, t, TAKEN_BYTES, DONE_BYTES, MT_STAT_ALLOCATED_BYTES) ||
+                    passes(c, t, TAKEN_REQUESTED, DONE_REQUESTED, MT_STAT_REQUESTED_BYTES))) {
+        mt_counts_lift_peaks(c, t);
     }
 }
 
-static inline void count_freed(struct counts *c, bool small, uint64_t size)
+MT_INLINE void count_freed(struct tally *t, uint64_t size)
 {
-    c->sum[small][FREED]++;
-    c->sum[small][FREED_BYTES] += (int64_t)size;
+    int64_t *sum = t->sum;
+    sum[FREED]++;
+    sum[FREED_BYTES] += (int64_t)size;
 }
 
-static inline void count_done(struct counts *c, bool small, uint64_t size, uint64_t requested)
+MT_INLINE void count_done(struct tally *t, uint64_t size, uint64_t requested)
 {
-    int64_t *sum = c->sum[small];
+    int64_t *sum = t->sum;
     sum[DONE]++;
     sum[DONE_BYTES] += (int64_t)size;
     sum[DONE_REQUESTED] += (int64_t)requested;
 }
 
-/* One net amount each: up, down, or nothing. */
-static inline void count_splits(struct counts *c, bool small, int64_t n, int64_t bytes)
+MT_INLINE void count_split_up(struct counts *c, struct tally *t, uint64_t n, uint64_t bytes)
 {
-    int64_t *sum = c->sum[small];
-    sum[n > 0 ? SPLIT_UP : SPLIT_DOWN] += n > 0 ? n : -n;
-    sum[bytes > 0 ? SPLIT_BYTES_UP : SPLIT_BYTES_DOWN] += bytes > 0 ? bytes : -bytes;
-    if ((n > 0 && passes(c, small, SPLIT_UP, SPLIT_DOWN, MT_STAT_INACTIVE_SPLIT)) ||
-        (bytes > 0 &&
-         passes(c, small, SPLIT_BYTES_UP, SPLIT_BYTES_DOWN, MT_STAT_INACTIVE_SPLIT_BYTES))) {
-        mt_counts_lift_peaks(c, small);
+    t->sum[SPLIT_UP] += (int64_t)n;
+    t->sum[SPLIT_BYTES_UP] += (int64_t)bytes;
+    if (MT_UNLIKELY(passes(c, t, SPLIT_UP, SPLIT_DOWN, MT_STAT_INACTIVE_SPLIT) ||
+                    passes(c, t, SPLIT_BYTES_UP, SPLIT_BYTES_DOWN, MT_STAT_INACTIVE_SPLIT_BYTES))) {
+        mt_counts_lift_peaks(c, t);
     }
+}
+
+MT_INLINE void count_split_down(struct tally *t, uint64_t n, uint64_t bytes)
+{
+    t->sum[SPLIT_DOWN] += (int64_t)n;
+    t->sum[SPLIT_BYTES_DOWN] += (int64_t)bytes;
 }
 
 #endif

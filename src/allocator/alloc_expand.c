@@ -65,6 +65,7 @@ static enum mt_status reserve(struct mt_alloc *a, uint32_t bin, uint64_t need, u
     b->bin = bin;
     b->segment = segment;
     b->state = BLOCK_HOLE;
+    b->expandable = true;
     mt_holes_insert(a, i);
     a->pairs.v[a->bins.v[bin]->pair].segments++;
     *out = i;
@@ -92,7 +93,7 @@ static enum mt_status find_place(struct mt_alloc *a, uint32_t bin, uint64_t size
 static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, struct mt_error *err)
 {
     struct block *b = block_at(a, i);
-    const struct bin *bin = bin_of(a, b);
+    struct bin *bin = bin_of(a, b);
     uint64_t page = segment_of(a, b)->page;
     uint64_t size = round_up(want, page), addr = b->addr, swallowed;
     if (!mt_blocks_reserve(a, 4)) {
@@ -110,10 +111,10 @@ static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, s
     }
     b->state = BLOCK_FREE;
     b->gc_base = pool_of(a, bin)->calls;
-    mt_block_merge(a, i, &swallowed);
-    mt_free_set_insert(a, i);
+    mt_block_merge(a, bin, i, BLOCK_FREE, &swallowed);
+    mt_free_set_insert(a, bin, i);
     a->total += size;
-    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_rise(&a->counts, bin->tally, MT_STAT_RESERVED_BYTES, size);
     a->stats.num_device_alloc++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_MAP, b->segment, addr, size);
     return MT_OK;
@@ -145,7 +146,7 @@ enum mt_status mt_expand_allocate(struct mt_alloc *a, uint32_t bin, uint64_t siz
         MT_TRY(map_block(a, hole, least(block_at(a, hole)->size, missing), err));
         at = prev ? block_at(a, prev)->next : a->segments.v[segment].first;
     }
-    mt_free_set_erase(a, at);
+    mt_free_set_erase(a, a->bins.v[bin], at);
     *out = at;
     return MT_OK;
 }
@@ -154,19 +155,20 @@ enum mt_status mt_expand_allocate(struct mt_alloc *a, uint32_t bin, uint64_t siz
 static uint32_t cut_pages(struct mt_alloc *a, uint32_t i, uint64_t low, uint64_t high)
 {
     struct block *b = block_at(a, i);
-    uint32_t calls = pool_of(a, bin_of(a, b))->calls;
+    struct bin *bin = bin_of(a, b);
+    uint32_t calls = pool_of(a, bin)->calls;
     if (b->addr < low) {
         uint32_t front = mt_block_cut_front(a, i, low - b->addr);
         block_at(a, front)->state = BLOCK_FREE;
         block_at(a, front)->gc_base = calls;
-        mt_free_set_insert(a, front);
+        mt_free_set_insert(a, bin, front);
     }
     if (b->addr + b->size > high) {
         uint32_t middle = mt_block_cut_front(a, i, high - b->addr);
         block_at(a, middle)->requested = b->requested;
         b->requested = 0;
         b->gc_base = calls;
-        mt_free_set_insert(a, i);
+        mt_free_set_insert(a, bin, i);
         i = middle;
     }
     return i;
@@ -187,7 +189,7 @@ static enum mt_status destroy(struct mt_alloc *a, uint32_t i, struct mt_error *e
 enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *err)
 {
     struct block *b = block_at(a, i);
-    const struct bin *bin = bin_of(a, b);
+    struct bin *bin = bin_of(a, b);
     const struct segment *s = segment_of(a, b);
     uint64_t page = s->page;
     uint64_t low = s->base + round_up(b->addr - s->base, page);
@@ -200,14 +202,14 @@ enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *
     }
     uint64_t size = high - low, swallowed;
     MT_TRY(a->device.ops->unmap(a->device.ctx, low, size, page, bin->stream, err));
-    mt_free_set_erase(a, i);
+    mt_free_set_erase(a, bin, i);
     i = cut_pages(a, i, low, high);
     uint32_t segment = block_at(a, i)->segment;
     block_at(a, i)->state = BLOCK_HOLE;
-    mt_block_merge(a, i, &swallowed);
+    mt_block_merge(a, bin, i, BLOCK_HOLE, &swallowed);
     mt_holes_insert(a, i);
     a->total -= size;
-    mt_counts_fall(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_fall(bin->tally, MT_STAT_RESERVED_BYTES, size);
     a->stats.num_device_free++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_UNMAP, segment, low, size);
     return is_split(block_at(a, i)) ? MT_OK : destroy(a, i, err);

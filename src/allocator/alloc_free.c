@@ -7,25 +7,38 @@
  */
 #include "alloc_blocks.h"
 
-static inline void complete(struct mt_alloc *a, uint32_t i)
+/* A free block that swallowed n others. Where it still stands beside others there are n - 1 such
+ * blocks less, and their bytes are more by those that were freed. */
+static inline void count_merged(struct mt_alloc *a, const struct bin *bin, const struct block *b,
+                                unsigned n, uint64_t swallowed)
+{
+    if (!is_split(b)) {
+        count_split_down(bin->tally, n, swallowed);
+    } else if (n == 0) {
+        count_split_up(&a->counts, bin->tally, 1, b->size);
+    } else {
+        count_split_up(&a->counts, bin->tally, 0, b->size - swallowed);
+        count_split_down(bin->tally, n - 1, 0);
+    }
+}
+
+MT_INLINE void complete(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
-    const struct bin *bin = bin_of(a, b);
+    struct bin *bin = bin_of(a, b);
     uint64_t size = b->size, swallowed;
     mt_observe_block(a, MT_ALLOC_EVENT_FREE_COMPLETED, i, b->stack);
     b->stack = 0;
     b->state = BLOCK_FREE;
-    unsigned n = mt_block_merge(a, i, &swallowed);
+    unsigned n = mt_block_merge(a, bin, i, BLOCK_FREE, &swallowed);
     if (a->gc_ever) {
         b->gc_base = pool_of(a, bin)->calls;
     }
-    mt_free_set_insert(a, i);
-    if (!segment_of(a, b)->expandable) {
-        bool split = is_split(b);
-        int64_t bytes = (split ? (int64_t)b->size : 0) - (int64_t)swallowed;
-        count_splits(&a->counts, bin->small, (int64_t)split - (int64_t)n, bytes);
+    mt_free_set_insert(a, bin, i);
+    if (!b->expandable) {
+        count_merged(a, bin, b, n, swallowed);
     }
-    count_done(&a->counts, bin->small, size, b->requested);
+    count_done(bin->tally, size, b->requested);
 }
 
 void mt_block_complete(struct mt_alloc *a, uint32_t i)
@@ -33,48 +46,45 @@ void mt_block_complete(struct mt_alloc *a, uint32_t i)
     complete(a, i);
 }
 
-static inline void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed)
+MT_INLINE void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
 {
     struct block *b = block_at(a, i);
-    bool small = bin_of(a, b)->small;
     MT_ASSERT(b->state == BLOCK_IN_USE);
     b->state = BLOCK_PENDING;
-    if (listed) {
-        mt_addr_table_remove(a, i);
-    }
-    count_freed(&a->counts, small, b->size);
+    count_freed(bin_of(a, b)->tally, b->size);
     mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, i, stack ? stack : b->stack);
     if (b->size >= a->settings.max_split_size) {
         stat_down(&a->stats.oversize_allocations, 1);
     }
 }
 
-static inline enum mt_status free_block(struct mt_alloc *a, uint32_t i, uint32_t stack, bool listed,
-                                        struct mt_error *err)
-{
-    a->stack = stack;
-    request_free(a, i, stack, listed);
-    if (block_at(a, i)->uses) {
-        return mt_streams_wait(a, i, err);
-    }
-    complete(a, i);
-    return MT_OK;
-}
-
 enum mt_status mt_alloc_free(struct mt_alloc *a, mt_alloc_block block, uint32_t stack,
                              struct mt_error *err)
 {
-    return free_block(a, block.i, stack, a->find_by_addr, err);
+    a->stack = stack;
+    if (a->find_by_addr) {
+        mt_addr_table_remove(a, block.i);
+    }
+    request_free(a, block.i, stack);
+    if (block_at(a, block.i)->uses) {
+        return mt_streams_wait(a, block.i, err);
+    }
+    complete(a, block.i);
+    return MT_OK;
 }
 
-bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack, enum mt_status *status,
-                      struct mt_error *err)
+bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack)
 {
-    uint32_t i = mt_addr_table_take(a, addr);
-    if (i == 0) {
+    if (MT_UNLIKELY(a->by_addr.n == 0)) {
         return false;
     }
-    *status = free_block(a, i, stack, false, err);
+    uint32_t slot = mt_addr_table_slot(a, addr), i = a->by_addr.slots[slot];
+    if (MT_UNLIKELY(i == 0 || block_at(a, i)->uses)) {
+        return false;
+    }
+    mt_addr_table_clear(a, slot);
+    request_free(a, i, stack);
+    complete(a, i);
     return true;
 }
 
@@ -92,7 +102,10 @@ static void append_by_hand(struct mt_alloc *a, uint32_t i)
 void mt_alloc_free_request(struct mt_alloc *a, mt_alloc_block block, uint32_t stack)
 {
     a->stack = stack;
-    request_free(a, block.i, stack, a->find_by_addr);
+    if (a->find_by_addr) {
+        mt_addr_table_remove(a, block.i);
+    }
+    request_free(a, block.i, stack);
     append_by_hand(a, block.i);
 }
 

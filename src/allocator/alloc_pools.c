@@ -87,6 +87,7 @@ static uint32_t bin_make(struct mt_alloc *a, uint32_t pair, bool small, uint64_t
     bin->stream = stream;
     bin->pair = pair;
     bin->small = small;
+    bin->tally = &a->counts.tally[small];
     uint32_t i = (uint32_t)a->bins.n;
     a->bins.v[a->bins.n++] = bin;
     size_t at = bin_place(a, p, stream);
@@ -104,6 +105,9 @@ uint32_t mt_bin_get(struct mt_alloc *a, uint32_t pair, bool small, uint64_t stre
         i = bin_make(a, pair, small, stream);
     }
     a->pairs.v[pair].pools[small].last = i;
+    if (pair == 0) {
+        a->recent[small] = a->bins.v[i];
+    }
     return i;
 }
 

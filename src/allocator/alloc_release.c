@@ -11,20 +11,20 @@
 static enum mt_status release_block(struct mt_alloc *a, uint32_t i, struct mt_error *err)
 {
     const struct block *b = block_at(a, i);
-    const struct bin *bin = bin_of(a, b);
+    struct bin *bin = bin_of(a, b);
     uint32_t segment = b->segment;
     uint64_t addr = b->addr, size = b->size;
     MT_TRY(a->device.ops->mem_free(a->device.ctx, addr, size, err));
     a->stats.num_device_free++;
     mt_observe_range(a, MT_ALLOC_EVENT_SEGMENT_FREE, segment, addr, size);
     a->total -= size;
-    mt_counts_fall(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
-    mt_counts_fall(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_fall(bin->tally, MT_STAT_SEGMENT, 1);
+    mt_counts_fall(bin->tally, MT_STAT_RESERVED_BYTES, size);
     if (size >= a->settings.max_split_size) {
         stat_down(&a->stats.oversize_segments, 1);
     }
     a->pairs.v[bin->pair].segments--;
-    mt_free_set_erase(a, i);
+    mt_free_set_erase(a, bin, i);
     mt_block_give(a, i);
     mt_segment_give(a, segment);
     return MT_OK;
@@ -32,7 +32,7 @@ static enum mt_status release_block(struct mt_alloc *a, uint32_t i, struct mt_er
 
 static bool is_whole_segment(const struct mt_alloc *a, uint32_t i)
 {
-    return !is_split(block_at(a, i)) && !segment_of(a, block_at(a, i))->expandable;
+    return !is_split(block_at(a, i)) && !block_at(a, i)->expandable;
 }
 
 /* ---- everything ---- */
@@ -41,7 +41,7 @@ static enum mt_status release_bin(struct mt_alloc *a, const struct bin *bin, str
 {
     for (uint32_t i = mt_free_set_fit(a, bin, 0), next; i; i = next) {
         next = mt_free_set_next(a, i);
-        if (segment_of(a, block_at(a, i))->expandable) {
+        if (block_at(a, i)->expandable) {
             if (!mt_vec_push(&a->scratch, i)) {
                 return mt_fail_nomem(err);
             }

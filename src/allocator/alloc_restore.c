@@ -43,30 +43,28 @@ static void count_segment(struct mt_alloc *a, const struct mt_alloc_restore_segm
 {
     a->pairs.v[bin->pair].segments++;
     if (!s->expandable) {
-        mt_counts_rise(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
+        mt_counts_rise(&a->counts, bin->tally, MT_STAT_SEGMENT, 1);
         if (s->size >= a->settings.max_split_size) {
             stat_up(&a->stats.oversize_segments, 1);
         }
     }
 }
 
-static void count_block(struct mt_alloc *a, const struct block *b, const struct bin *bin,
-                        bool expandable)
+static void count_block(struct mt_alloc *a, const struct block *b, struct tally *t)
 {
-    bool small = bin->small;
     if (b->state == BLOCK_HOLE) {
         return;
     }
     a->total += b->size;
-    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, small, b->size);
+    mt_counts_rise(&a->counts, t, MT_STAT_RESERVED_BYTES, b->size);
     if (b->state == BLOCK_FREE) {
-        if (!expandable && is_split(b)) {
-            count_splits(&a->counts, small, 1, (int64_t)b->size);
+        if (!b->expandable && is_split(b)) {
+            count_split_up(&a->counts, t, 1, b->size);
         }
     } else if (b->state == BLOCK_PENDING) {
-        mt_counts_add_pending(&a->counts, small, b->size, b->requested);
+        mt_counts_add_pending(&a->counts, t, b->size, b->requested);
     } else {
-        count_taken(&a->counts, small, b->size, b->requested);
+        count_taken(&a->counts, t, b->size, b->requested);
         if (b->size >= a->settings.max_split_size) {
             stat_up(&a->stats.oversize_allocations, 1);
         }
@@ -98,6 +96,7 @@ static void lay_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segment
         b->stack = s->blocks[k].stack;
         b->bin = bin;
         b->segment = segment;
+        b->expandable = s->expandable;
         b->prev = prev;
         b->state = own_state(&s->blocks[k]);
         *(prev ? &block_at(a, prev)->next : &a->segments.v[segment].first) = i;
@@ -112,10 +111,10 @@ static void enter_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segme
 {
     uint32_t i = a->segments.v[segment].first;
     for (size_t k = 0; k < s->n_blocks; k++, i = block_at(a, i)->next) {
-        struct block *b = block_at(a, i);
-        count_block(a, b, bin_of(a, b), s->expandable);
+        const struct block *b = block_at(a, i);
+        count_block(a, b, bin_of(a, b)->tally);
         if (b->state == BLOCK_FREE) {
-            mt_free_set_insert(a, i);
+            mt_free_set_insert(a, bin_of(a, b), i);
         } else if (b->state == BLOCK_HOLE) {
             mt_holes_insert(a, i);
         }

@@ -25,9 +25,9 @@ static const struct {
     [MT_STAT_REQUESTED_BYTES] = {TAKEN_REQUESTED, DONE_REQUESTED},
 };
 
-int64_t mt_counts_current(const struct counts *c, enum mt_alloc_stat_id id, bool small)
+static int64_t current(const struct tally *t, enum mt_alloc_stat_id id)
 {
-    return c->sum[small][made_of[id].up] - c->sum[small][made_of[id].down];
+    return t->sum[made_of[id].up] - t->sum[made_of[id].down];
 }
 
 static void lift(int64_t *peak, int64_t current)
@@ -35,59 +35,59 @@ static void lift(int64_t *peak, int64_t current)
     *peak = current > *peak ? current : *peak;
 }
 
-void mt_counts_lift_peaks(struct counts *c, bool small)
+void mt_counts_lift_peaks(struct counts *c, struct tally *t)
 {
     for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
-        int64_t own = mt_counts_current(c, id, small);
-        lift(&c->peak[slot_of(small)][id], own);
-        lift(&c->peak[MT_SLOT_ALL][id], own + mt_counts_current(c, id, !small));
+        int64_t own = current(t, id);
+        lift(&t->peak[id], own);
+        lift(&c->peak_all[id], own + current(other_than(c, t), id));
     }
 }
 
-void mt_counts_rise(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+void mt_counts_rise(struct counts *c, struct tally *t, enum mt_alloc_stat_id id, uint64_t n)
 {
-    c->sum[small][made_of[id].up] += (int64_t)n;
-    mt_counts_lift_peaks(c, small);
+    t->sum[made_of[id].up] += (int64_t)n;
+    mt_counts_lift_peaks(c, t);
 }
 
-void mt_counts_fall(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+void mt_counts_fall(struct tally *t, enum mt_alloc_stat_id id, uint64_t n)
 {
-    c->sum[small][made_of[id].down] += (int64_t)n;
+    t->sum[made_of[id].down] += (int64_t)n;
 }
 
-static void forget(struct counts *c, enum mt_alloc_stat_id id, bool small, uint64_t n)
+static void forget(struct tally *t, enum mt_alloc_stat_id id, uint64_t n)
 {
-    c->forgotten[small][id].up += (int64_t)n;
-    c->forgotten[small][id].down += (int64_t)n;
+    t->forgotten[id].up += (int64_t)n;
+    t->forgotten[id].down += (int64_t)n;
 }
 
-void mt_counts_add_pending(struct counts *c, bool small, uint64_t size, uint64_t requested)
+void mt_counts_add_pending(struct counts *c, struct tally *t, uint64_t size, uint64_t requested)
 {
-    count_freed(c, small, size);
-    count_taken(c, small, size, requested);
-    forget(c, MT_STAT_ALLOCATION, small, 1);
-    forget(c, MT_STAT_ALLOCATED_BYTES, small, size);
+    count_freed(t, size);
+    count_taken(c, t, size, requested);
+    forget(t, MT_STAT_ALLOCATION, 1);
+    forget(t, MT_STAT_ALLOCATED_BYTES, size);
 }
 
-static struct mt_alloc_stat stat_of(const struct counts *c, enum mt_alloc_stat_id id, bool small)
+static struct mt_alloc_stat stat_of(const struct tally *t, enum mt_alloc_stat_id id)
 {
-    int64_t up = c->sum[small][made_of[id].up], down = c->sum[small][made_of[id].down];
+    int64_t up = t->sum[made_of[id].up], down = t->sum[made_of[id].down];
     return (struct mt_alloc_stat){.current = up - down,
-                                  .peak = c->peak[slot_of(small)][id],
-                                  .allocated = up - c->forgotten[small][id].up,
-                                  .freed = down - c->forgotten[small][id].down};
+                                  .peak = t->peak[id],
+                                  .allocated = up - t->forgotten[id].up,
+                                  .freed = down - t->forgotten[id].down};
 }
 
 struct mt_alloc_stat mt_alloc_stat(const struct mt_alloc *a, enum mt_alloc_stat_id id,
                                    enum mt_alloc_stat_slot slot)
 {
     if (slot != MT_SLOT_ALL) {
-        return stat_of(&a->counts, id, slot == MT_SLOT_SMALL);
+        return stat_of(&a->counts.tally[slot == MT_SLOT_SMALL], id);
     }
-    struct mt_alloc_stat large = stat_of(&a->counts, id, false);
-    struct mt_alloc_stat small = stat_of(&a->counts, id, true);
+    struct mt_alloc_stat large = stat_of(&a->counts.tally[false], id);
+    struct mt_alloc_stat small = stat_of(&a->counts.tally[true], id);
     return (struct mt_alloc_stat){.current = large.current + small.current,
-                                  .peak = a->counts.peak[MT_SLOT_ALL][id],
+                                  .peak = a->counts.peak_all[id],
                                   .allocated = large.allocated + small.allocated,
                                   .freed = large.freed + small.freed};
 }
@@ -108,9 +108,12 @@ struct mt_alloc_stats mt_alloc_stats(const struct mt_alloc *a)
 void mt_alloc_reset_peak(struct mt_alloc *a)
 {
     struct mt_alloc_stats *s = &a->stats;
-    memset(a->counts.peak, 0, sizeof a->counts.peak);
-    mt_counts_lift_peaks(&a->counts, false);
-    mt_counts_lift_peaks(&a->counts, true);
+    struct counts *c = &a->counts;
+    memset(c->peak_all, 0, sizeof c->peak_all);
+    for (int small = 0; small < 2; small++) {
+        memset(c->tally[small].peak, 0, sizeof c->tally[small].peak);
+        mt_counts_lift_peaks(c, &c->tally[small]);
+    }
     s->oversize_allocations.peak = s->oversize_allocations.current;
     s->oversize_segments.peak = s->oversize_segments.current;
 }
@@ -118,10 +121,11 @@ void mt_alloc_reset_peak(struct mt_alloc *a)
 void mt_alloc_reset_accumulated(struct mt_alloc *a)
 {
     struct counts *c = &a->counts;
-    for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
-        for (int small = 0; small < 2; small++) {
-            c->forgotten[small][id].up = c->sum[small][made_of[id].up];
-            c->forgotten[small][id].down = c->sum[small][made_of[id].down];
+    for (int small = 0; small < 2; small++) {
+        struct tally *t = &c->tally[small];
+        for (enum mt_alloc_stat_id id = 0; id < MT_STAT_COUNT; id++) {
+            t->forgotten[id].up = t->sum[made_of[id].up];
+            t->forgotten[id].down = t->sum[made_of[id].down];
         }
     }
     struct mt_alloc_stats *s = &a->stats;

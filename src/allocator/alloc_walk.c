@@ -60,7 +60,7 @@ static bool visit_segment(const struct mt_alloc *a, uint32_t first,
                                       .stream = bin->stream,
                                       .pool = a->pairs.v[bin->pair].id,
                                       .small = bin->small,
-                                      .expandable = segment_of(a, b)->expandable,
+                                      .expandable = b->expandable,
                                       .stack = segment_of(a, b)->stack};
     for (uint32_t i = first; i; i = next_in_run(a, block_at(a, i))) {
         b = block_at(a, i);

@@ -4,6 +4,10 @@
  * it, search the cache once, then ask the device, release oversize blocks and ask again, release
  * everything and ask again, and give up. What was released is never searched: after a release the
  * device is asked. The order of the steps is what makes a replay exact.
+ *
+ * Nearly every request is served by the cache with the greater part of these steps having nothing
+ * to do. The short way is the rest of them in a straight line; what it cannot do goes the whole
+ * way.
  */
 #include "alloc_blocks.h"
 
@@ -17,140 +21,6 @@ struct way {
     uint32_t found;
 };
 
-/* ---- life ---- */
-
-static void take_settings(struct mt_alloc *a, const struct mt_alloc_settings *s)
-{
-    a->settings = *s;
-    if (!a->policy->non_split_rounding) {
-        a->settings.max_non_split_rounding = LARGE_BUFFER;
-    }
-    a->gc_on = a->has_allowed && s->garbage_collection_threshold > 0.0;
-    a->gc_ever |= a->gc_on;
-    a->plain_rounding = mt_rounding_is_plain(s, a->policy);
-}
-
-enum mt_status mt_alloc_new(const struct mt_alloc_options *o, struct mt_alloc **out,
-                            struct mt_error *err)
-{
-    struct mt_alloc *a = mt_mem_zalloc(1, sizeof *a);
-    if (!a) {
-        return mt_fail_nomem(err);
-    }
-    a->policy = mt_policy_find(o->release ? o->release : 211);
-    a->device = o->device;
-    a->observer = o->observer;
-    a->find_by_addr = o->find_by_addr;
-    a->has_allowed = o->has_allowed;
-    a->allowed = o->allowed;
-    take_settings(a, &o->settings);
-    a->device.ops->caps(a->device.ctx, &a->caps);
-    struct segment no_segment = {0};
-    struct use no_use = {0};
-    struct pair pair = {.alive = true};
-    struct bin *no_bin = NULL;
-    enum mt_status status = MT_OK;
-    if (!mt_vec_push(&a->segments, no_segment) || !mt_vec_push(&a->uses, no_use) ||
-        !mt_vec_push(&a->pairs, pair) || !mt_vec_push(&a->bins, no_bin)) {
-        status = mt_fail_nomem(err);
-    } else if (o->settings.expandable_segments && !a->caps.has_vmm) {
-        status =
-            mt_fail(err, MT_UNSUPPORTED, MT_NO_OFFSET,
-                    "the device %s cannot map memory: no expandable segments", a->device.ops->name);
-    }
-    if (status != MT_OK) {
-        mt_alloc_delete(a);
-        return status;
-    }
-    *out = a;
-    return MT_OK;
-}
-
-/* Nothing can be done about a device that fails now. */
-static void give_back(struct mt_alloc *a, const struct segment *s)
-{
-    struct mt_error err;
-    const struct mt_device_ops *ops = a->device.ops;
-    if (!s->expandable) {
-        (void)!ops->mem_free(a->device.ctx, s->base, s->size, &err);
-        return;
-    }
-    uint64_t stream = a->bins.v[s->bin]->stream;
-    for (uint32_t i = s->first; i; i = block_at(a, i)->next) {
-        const struct block *b = block_at(a, i);
-        uint64_t low = b->addr, high = b->addr + b->size;
-        while (b->state != BLOCK_HOLE && b->next && block_at(a, b->next)->state != BLOCK_HOLE) {
-            i = b->next;
-            b = block_at(a, i);
-            high = b->addr + b->size;
-        }
-        if (b->state != BLOCK_HOLE) {
-            (void)!ops->unmap(a->device.ctx, low, high - low, s->page, stream, &err);
-        }
-    }
-    (void)!ops->va_free(a->device.ctx, s->base, s->size, &err);
-}
-
-void mt_alloc_delete(struct mt_alloc *a)
-{
-    if (!a) {
-        return;
-    }
-    mt_streams_release(a);
-    for (size_t i = 1; i < a->segments.n; i++) {
-        if (a->segments.v[i].used) {
-            give_back(a, &a->segments.v[i]);
-        }
-    }
-    for (size_t i = 0; i < a->pairs.n; i++) {
-        mt_vec_release(&a->pairs.v[i].pools[0].bins);
-        mt_vec_release(&a->pairs.v[i].pools[1].bins);
-    }
-    for (size_t i = 0; i < a->bins.n; i++) {
-        mt_mem_free(a->bins.v[i]);
-    }
-    for (size_t i = 0; i < a->n_chunks; i++) {
-        mt_mem_free(a->chunks[i]);
-    }
-    mt_mem_free(a->chunks);
-    mt_vec_release(&a->segments);
-    mt_vec_release(&a->bins);
-    mt_vec_release(&a->pairs);
-    mt_vec_release(&a->captures);
-    mt_vec_release(&a->scratch);
-    mt_mem_free(a->by_addr.slots);
-    mt_mem_free(a);
-}
-
-void mt_alloc_set_settings(struct mt_alloc *a, const struct mt_alloc_settings *s)
-{
-    take_settings(a, s);
-    a->settings.expandable_segments = s->expandable_segments && a->caps.has_vmm;
-}
-
-void mt_alloc_set_observer(struct mt_alloc *a, struct mt_alloc_observer observer)
-{
-    a->observer = observer;
-}
-
-void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed)
-{
-    a->has_allowed = on;
-    a->allowed = allowed;
-    a->gc_on = on && a->settings.garbage_collection_threshold > 0.0;
-    a->gc_ever |= a->gc_on;
-}
-
-const struct mt_alloc_settings *mt_alloc_settings(const struct mt_alloc *a)
-{
-    return &a->settings;
-}
-
-uint64_t mt_alloc_total_allocated(const struct mt_alloc *a)
-{
-    return a->total;
-}
-
 /* ---- the search ---- */
 
 /* Bytes of a block with the hole behind it: the tail before the large unmapped rest comes last. */
@@ -163,7 +33,7 @@ static uint64_t expandable_size(const struct mt_alloc *a, uint32_t i)
 
 static bool is_expandable(const struct mt_alloc *a, uint32_t i)
 {
-    return segment_of(a, block_at(a, i))->expandable;
+    return block_at(a, i)->expandable;
 }
 
 static uint32_t prefer_holes(const struct mt_alloc *a, uint32_t i)
@@ -200,13 +70,11 @@ static inline uint32_t search(const struct mt_alloc *a, const struct bin *bin, u
         return 0;
     }
     uint64_t max_split = a->settings.max_split_size, has = block_at(a, i)->size;
-    if (size < max_split && has >= max_split) {
-        return 0;
+    if (MT_LIKELY(has < max_split)) {
+        return i;
     }
-    if (size >= max_split && has - size >= a->settings.max_non_split_rounding) {
-        return 0;
-    }
-    return i;
+    bool wastes = size < max_split || has - size >= a->settings.max_non_split_rounding;
+    return wastes ? 0 : i;
 }
 
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r)
@@ -254,8 +122,8 @@ static enum mt_status new_segment(struct mt_alloc *a, struct way *w, struct mt_e
     b->bin = w->bin;
     b->segment = segment;
     a->total += size;
-    mt_counts_rise(&a->counts, MT_STAT_SEGMENT, bin->small, 1);
-    mt_counts_rise(&a->counts, MT_STAT_RESERVED_BYTES, bin->small, size);
+    mt_counts_rise(&a->counts, bin->tally, MT_STAT_SEGMENT, 1);
+    mt_counts_rise(&a->counts, bin->tally, MT_STAT_RESERVED_BYTES, size);
     if (size >= a->settings.max_split_size) {
         stat_up(&a->stats.oversize_segments, 1);
     }
@@ -347,52 +215,96 @@ static enum mt_status refuse(struct mt_alloc *a, const struct way *w, struct mt_
 
 /* ---- handing out ---- */
 
-static bool should_split(const struct mt_alloc *a, const struct way *w)
+static inline bool should_split(const struct mt_alloc *a, bool small, uint64_t size, uint64_t has)
 {
-    uint64_t rest = block_at(a, w->found)->size - w->size;
-    if (a->bins.v[w->bin]->small || a->settings.expandable_segments) {
-        return rest >= MIN_BLOCK;
+    if (small || a->settings.expandable_segments) {
+        return has - size >= MIN_BLOCK;
     }
-    return w->size < a->settings.max_split_size && rest > SMALL_SIZE;
+    return size < a->settings.max_split_size && has - size > SMALL_SIZE;
 }
 
-/* Cuts the found block where that pays; the rest goes back to the free set. */
-static void split(struct mt_alloc *a, struct way *w, bool small)
+/* Cuts the found block where that pays; the rest goes back to the free set. Returns the block. */
+MT_INLINE uint32_t split(struct mt_alloc *a, struct bin *bin, uint32_t found, uint64_t size)
 {
-    struct block *b = block_at(a, w->found);
-    bool already = is_split(b), expandable = segment_of(a, b)->expandable;
-    if (should_split(a, w)) {
-        uint32_t rest = w->found;
-        w->found = mt_block_cut_front(a, rest, w->size);
-        b->state = BLOCK_FREE;
-        if (a->gc_ever) {
-            b->gc_base = pool_of(a, a->bins.v[w->bin])->calls;
+    struct block *b = block_at(a, found);
+    bool small = bin->small, already = is_split(b);
+    if (!should_split(a, small, size, b->size)) {
+        if (already && !b->expandable) {
+            count_split_down(bin->tally, 1, b->size);
         }
-        mt_free_set_insert(a, rest);
-        a->stats.splits++;
-        if (!expandable) {
-            count_splits(&a->counts, small, !already,
-                         already ? -(int64_t)w->size : (int64_t)b->size);
-        }
-    } else if (already && !expandable) {
-        count_splits(&a->counts, small, -1, -(int64_t)b->size);
+        return found;
     }
+    uint32_t front = mt_block_cut_front(a, found, size);
+    b->state = BLOCK_FREE;
+    if (a->gc_ever) {
+        b->gc_base = pool_of(a, bin)->calls;
+    }
+    mt_free_set_insert(a, bin, found);
+    a->stats.splits++;
+    if (already && !b->expandable) {
+        count_split_down(bin->tally, 0, size);
+    } else if (!b->expandable) {
+        count_split_up(&a->counts, bin->tally, 1, b->size);
+    }
+    return front;
 }
 
-static void hand_out(struct mt_alloc *a, struct way *w)
+/* A found block, in no set, becomes the answer to a request. Returns it. */
+MT_INLINE uint32_t hand_out(struct mt_alloc *a, struct bin *bin, uint32_t found, uint64_t size,
+                            uint64_t requested, uint32_t stack)
 {
-    bool small = a->bins.v[w->bin]->small;
-    split(a, w, small);
-    struct block *b = block_at(a, w->found);
+    found = split(a, bin, found, size);
+    struct block *b = block_at(a, found);
     b->state = BLOCK_IN_USE;
-    b->requested = w->request->size;
-    b->stack = w->request->stack;
-    count_taken(&a->counts, small, b->size, b->requested);
+    b->requested = requested;
+    b->stack = stack;
+    count_taken(&a->counts, bin->tally, b->size, requested);
     if (b->size >= a->settings.max_split_size) {
         stat_up(&a->stats.oversize_allocations, 1);
     }
-    mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, w->found, b->stack);
+    mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, found, stack);
+    return found;
 }
+
+/* ---- the short way ---- */
+
+/* No free waits for a stream, nothing is captured and no pool is open. */
+static inline bool is_quiet(const struct mt_alloc *a)
+{
+    return (a->n_waiting | a->deferred.n | a->captures.n) == 0;
+}
+
+/* Serves a request to the default pools from the cache where none of the steps is needed that this
+ * leaves out; else nothing is done. Returns the block, or 0. */
+MT_INLINE uint32_t serve(struct mt_alloc *a, uint64_t requested, uint64_t stream, uint32_t stack)
+{
+    uint64_t size = round_up(requested, MIN_BLOCK); /* 0 where that is no number */
+    struct bin *bin = a->recent[size <= SMALL_SIZE];
+    if (MT_UNLIKELY(!a->short_way || size == 0 || !bin || bin->stream != stream || !is_quiet(a) ||
+                    a->n_spare == 0)) {
+        return 0;
+    }
+    uint32_t found = search(a, bin, size);
+    if (MT_UNLIKELY(found == 0)) { /* as is every request beyond the guard */
+        return 0;
+    }
+    a->stats.searches++;
+    a->stats.hits++;
+    mt_free_set_erase(a, bin, found);
+    return hand_out(a, bin, found, size, requested, stack);
+}
+
+uint64_t mt_alloc_serve(struct mt_alloc *a, uint64_t size, uint64_t stream, uint32_t stack)
+{
+    uint32_t i = mt_addr_table_has_room(a) ? serve(a, size, stream, stack) : 0;
+    if (MT_UNLIKELY(i == 0)) {
+        return 0;
+    }
+    mt_addr_table_put(a, i);
+    return block_at(a, i)->addr;
+}
+
+/* ---- the whole way ---- */
 
 /* The bin is made when it is new. */
 static bool route(struct mt_alloc *a, struct way *w)
@@ -405,26 +317,12 @@ static bool route(struct mt_alloc *a, struct way *w)
     return w->bin != 0;
 }
 
-/* Rounds and routes, and reserves what serving may need. */
-static enum mt_status set_out(struct mt_alloc *a, struct way *w, struct mt_error *err)
-{
-    uint64_t size = w->request->size;
-    w->size = a->plain_rounding ? round_up(size, MIN_BLOCK)
-                                : mt_rounded_size(&a->settings, a->policy, size);
-    if (!w->request->has_pool && a->captures.n == 0) {
-        w->bin = default_bin(a, w->size <= SMALL_SIZE, w->request->stream);
-    }
-    bool ready = (w->bin || route(a, w)) && (a->n_spare >= 4 || mt_blocks_reserve(a, 4)) &&
-                 (!a->find_by_addr || mt_addr_table_reserve(a));
-    return ready ? MT_OK : mt_fail_nomem(err);
-}
-
 static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *err)
 {
     if (!w->capturing && (a->n_waiting || a->deferred.n)) {
         MT_TRY(mt_streams_process(a, err));
     }
-    const struct bin *bin = a->bins.v[w->bin];
+    struct bin *bin = a->bins.v[w->bin];
     if (a->gc_on) {
         pool_of(a, bin)->calls++;
     }
@@ -432,13 +330,26 @@ static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *e
     w->found = search(a, bin, w->size);
     if (w->found) {
         a->stats.hits++;
-        mt_free_set_erase(a, w->found);
+        mt_free_set_erase(a, bin, w->found);
         return MT_OK;
     }
     w->alloc_size = segment_size(&a->settings, w->size);
     enum mt_status status =
         rejects(a, w) ? mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "rejected") : miss(a, w, err);
     return status == MT_DEVICE_OOM ? refuse(a, w, err) : status;
+}
+
+/* Rounds and routes, reserves what serving may need, and serves. */
+static enum mt_status go(struct mt_alloc *a, struct way *w, struct mt_error *err)
+{
+    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
+    if (!route(a, w) || !mt_blocks_reserve(a, 4)) {
+        return mt_fail_nomem(err);
+    }
+    MT_TRY(find(a, w, err));
+    w->found =
+        hand_out(a, a->bins.v[w->bin], w->found, w->size, w->request->size, w->request->stack);
+    return MT_OK;
 }
 
 enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_request *r,
@@ -450,17 +361,20 @@ enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_reque
     if (r->size >= REQUEST_GUARD) {
         return mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "a request of more than 1 EiB");
     }
+    if (a->find_by_addr && !mt_addr_table_reserve(a)) {
+        return mt_fail_nomem(err);
+    }
     struct way w = {.request = r};
     a->stack = r->stack;
-    MT_TRY(set_out(a, &w, err));
-    MT_TRY(find(a, &w, err));
-    hand_out(a, &w);
-    uint64_t at = block_at(a, w.found)->addr;
+    w.found = r->has_pool ? 0 : serve(a, r->size, r->stream, r->stack);
+    if (w.found == 0) {
+        MT_TRY(go(a, &w, err));
+    }
     if (a->find_by_addr) {
         mt_addr_table_put(a, w.found);
     }
     if (addr) {
-        *addr = at;
+        *addr = block_at(a, w.found)->addr;
     }
     if (block) {
         block->i = w.found;

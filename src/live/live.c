@@ -107,6 +107,7 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
     }
     int n = mt_cuda_device_count(live->cuda);
     live->n_devices = n < MT_RECORD_DEVICES_MAX ? n : MT_RECORD_DEVICES_MAX;
+    live->n_usable = (unsigned)live->n_devices;
     *out = live;
     return MT_OK;
 }
@@ -175,13 +176,8 @@ static enum mt_status allocate_locked(struct mt_live *live, const struct mt_allo
                                       struct mt_error *err)
 {
     *d = NULL;
-    if (MT_LIKELY(device >= 0 && device < live->n_devices && live->devices[device].alloc &&
-                  !live->forked)) {
-        *d = &live->devices[device];
-    } else {
-        MT_TRY(mt_live_device(live, device, d, err));
-    }
-    if (MT_UNLIKELY(r->stream != 0 || live->n_scopes > 0)) {
+    MT_TRY(mt_live_device(live, device, d, err));
+    if (r->stream != 0 || live->n_scopes > 0) {
         MT_TRY(mt_live_scopes_update(live, *d, r->stream, err));
     }
     return mt_alloc_allocate((*d)->alloc, r, addr, NULL, err);
@@ -231,7 +227,11 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
     mt_quick_lock_take(&live->lock);
     struct mt_alloc_request r = {.size = size, .stream = stream};
     r.stack = begin_recorded(live, &raw);
-    enum mt_status status = allocate_locked(live, &r, device, &addr, &d, &err);
+    enum mt_status status = MT_OK;
+    addr = mt_live_serve_locked(live, size, device, stream, r.stack);
+    if (MT_UNLIKELY(addr == 0)) {
+        status = allocate_locked(live, &r, device, &addr, &d, &err);
+    }
     if (MT_LIKELY(status == MT_OK)) {
         mt_quick_lock_give(&live->lock);
         return addr;
@@ -274,10 +274,8 @@ static enum mt_status unknown_address(uint64_t addr, struct mt_error *err)
 static enum mt_status release_locked(struct mt_live *live, uint64_t addr, int hint, uint32_t stack,
                                      struct mt_error *err)
 {
-    enum mt_status status;
-    if (MT_LIKELY(hint >= 0 && hint < live->n_devices && live->devices[hint].alloc) &&
-        MT_LIKELY(mt_alloc_free_at(live->devices[hint].alloc, addr, stack, &status, err))) {
-        return status;
+    if (MT_LIKELY(mt_live_give_locked(live, addr, hint, stack))) {
+        return MT_OK;
     }
     struct mt_live_device *d = NULL;
     mt_alloc_block block = find_block(live, addr, hint, &d);

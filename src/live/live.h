@@ -55,6 +55,7 @@ struct mt_live {
     char rank[32];
     struct mt_live_device devices[MT_RECORD_DEVICES_MAX];
     int n_devices;
+    unsigned n_usable;   /* devices: all of them, none in a forked process */
     bool told_of_scopes; /* somebody tells when captures begin: no need to ask the driver */
     bool forked;         /* this is a child: the driver does not live here */
     int n_scopes;
@@ -74,6 +75,13 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
 
 /* Gives all memory back. For tests: a process that ends leaves that to the driver. Accepts NULL. */
 void mt_live_free(struct mt_live *live);
+
+/* In the child of a fork: requests are refused, frees do nothing. */
+static inline void mt_live_set_forked(struct mt_live *live)
+{
+    live->forked = true;
+    live->n_usable = 0;
+}
 
 /* Why a request was refused, in words for people; empty when it was not. */
 struct mt_live_refusal {
@@ -129,6 +137,51 @@ enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *pat
 struct mt_dump;
 enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
     MT_NODISCARD;
+
+/* ---- the short way ---- */
+
+/* With the lock: a request served from the cache when nothing else is to be seen to, else 0. */
+static inline uint64_t mt_live_serve_locked(struct mt_live *live, uint64_t size, int device,
+                                            uint64_t stream, uint32_t stack)
+{
+    struct mt_alloc *a = (unsigned)device < live->n_usable ? live->devices[device].alloc : NULL;
+    /* other streams may be captured, and scopes may have ended */
+    bool plain = a && stream == 0 && live->n_scopes == 0;
+    return MT_LIKELY(plain) ? mt_alloc_serve(a, size, stream, stack) : 0;
+}
+
+/* With the lock: a free that has nothing to wait for; false when it goes the whole way. */
+static inline bool mt_live_give_locked(struct mt_live *live, uint64_t addr, int device,
+                                       uint32_t stack)
+{
+    struct mt_alloc *a = (unsigned)device < live->n_usable ? live->devices[device].alloc : NULL;
+    return MT_LIKELY(a != NULL) && mt_alloc_free_at(a, addr, stack);
+}
+
+/* While nothing is recorded, nearly every request and free is done by these two. 0 or false, with
+ * nothing done, when mt_live_allocate or mt_live_release is to be asked. */
+static inline uint64_t mt_live_serve(struct mt_live *live, uint64_t size, int device,
+                                     uint64_t stream)
+{
+    if (mt_recorder_on(live->recorder)) {
+        return 0;
+    }
+    mt_quick_lock_take(&live->lock);
+    uint64_t addr = mt_live_serve_locked(live, size, device, stream, 0);
+    mt_quick_lock_give(&live->lock);
+    return addr;
+}
+
+static inline bool mt_live_give(struct mt_live *live, uint64_t addr, int device)
+{
+    if (mt_recorder_on(live->recorder)) {
+        return false;
+    }
+    mt_quick_lock_take(&live->lock);
+    bool given = mt_live_give_locked(live, addr, device, 0);
+    mt_quick_lock_give(&live->lock);
+    return given;
+}
 
 /* ---- private pools (live_scopes.c) ---- */
 

@@ -205,8 +205,7 @@ static void free_all(struct mt_alloc *a)
     const struct mt_alloc_visitor visitor = {pass_segment, collect_block, &u};
     (void)!mt_alloc_walk(a, &visitor, &err);
     for (size_t i = 0; i < u.addresses.n; i++) {
-        enum mt_status ignored;
-        (void)!mt_alloc_free_at(a, u.addresses.v[i], 0, &ignored, &err);
+        (void)!mt_alloc_free(a, mt_alloc_find(a, u.addresses.v[i]), 0, &err);
     }
     (void)!mt_alloc_empty_cache(a, &err);
     mt_vec_release(&u.addresses);

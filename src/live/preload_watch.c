@@ -311,7 +311,7 @@ static void after_fork_child(void)
 {
     watch.forked = true;
     if (watch.live) {
-        watch.live->forked = true;
+        mt_live_set_forked(watch.live);
     }
     after_fork_parent();
 }

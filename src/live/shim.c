@@ -28,9 +28,9 @@
 #define DOOR __attribute__((visibility("default")))
 
 static struct {
-    _Atomic bool begun;
     pthread_once_t once;
-    struct mt_live *live; /* NULL: it could not be made, and `failure` says why */
+    _Atomic(struct mt_live *) ready; /* `live`, once it can be used */
+    struct mt_live *live;            /* NULL: it could not be made, and `failure` says why */
     char failure[MT_LIVE_TEXT_MAX];
     struct mt_dumper dumper;
 } shim = {.once = PTHREAD_ONCE_INIT};
@@ -71,7 +71,7 @@ static void after_fork_parent(void)
 /* The child has the tables but no driver; its end is not the program's end. */
 static void after_fork_child(void)
 {
-    shim.live->forked = true;
+    mt_live_set_forked(shim.live);
     mt_recorder_set(shim.live->recorder, NULL);
     after_fork_parent();
 }
@@ -157,17 +157,27 @@ static void begin(void)
     }
 }
 
-/* The allocator, or NULL with the reason remembered. */
-static struct mt_live *instance(void)
+/* The allocator, or NULL before the first call and where it could not be made. */
+static inline struct mt_live *ready(void)
 {
-    if (MT_UNLIKELY(!atomic_load_explicit(&shim.begun, memory_order_acquire))) {
-        pthread_once(&shim.once, begin);
-        atomic_store_explicit(&shim.begun, true, memory_order_release);
-    }
-    if (MT_UNLIKELY(!shim.live)) {
+    return atomic_load_explicit(&shim.ready, memory_order_acquire);
+}
+
+static struct mt_live *make(void)
+{
+    pthread_once(&shim.once, begin);
+    atomic_store_explicit(&shim.ready, shim.live, memory_order_release);
+    if (!shim.live) {
         remember(shim.failure);
     }
     return shim.live;
+}
+
+/* The allocator, or NULL with the reason remembered. */
+static struct mt_live *instance(void)
+{
+    struct mt_live *live = ready();
+    return MT_LIKELY(live != NULL) ? live : make();
 }
 
 /* ---- refusing ---- */
@@ -225,20 +235,33 @@ static void release(void *ptr, int device)
 
 /* ---- memory ---- */
 
-DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
+static void *allocate_or_throw(ssize_t size, int device, void *stream)
 {
     void *ptr = allocate(size, device, stream);
-    if (MT_UNLIKELY(!ptr && size != 0)) {
+    if (!ptr && size != 0) {
         throw_if_torch();
     }
     return ptr;
 }
 
+DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
+{
+    struct mt_live *live = ready();
+    uint64_t addr = 0;
+    if (MT_LIKELY(live != NULL)) { /* of a size below 0 it makes one that is refused */
+        addr = mt_live_serve(live, (uint64_t)size, device, (uintptr_t)stream);
+    }
+    return MT_LIKELY(addr != 0) ? (void *)(uintptr_t)addr : allocate_or_throw(size, device, stream);
+}
+
 DOOR void memtool_free(void *ptr, ssize_t size, int device, void *stream)
 {
+    struct mt_live *live = ready();
     (void)size;
     (void)stream;
-    release(ptr, device);
+    if (MT_UNLIKELY(!live || !mt_live_give(live, (uintptr_t)ptr, device))) {
+        release(ptr, device);
+    }
 }
 
 DOOR void *memtool_pool_malloc(ssize_t size, int device, void *stream)
@@ -334,11 +357,11 @@ DOOR void memtool_annotate_end(const char *name, int device)
 
 bool mt_shim_mark(const char *name, int device, bool end)
 {
-    bool begun = atomic_load_explicit(&shim.begun, memory_order_acquire);
-    if (!begun || !shim.live || !mt_recorder_on(shim.live->recorder)) {
+    struct mt_live *live = ready();
+    if (!live || !mt_recorder_on(live->recorder)) {
         return false; /* naming things is no reason to begin */
     }
-    mt_live_mark(shim.live, device, name, end);
+    mt_live_mark(live, device, name, end);
     return true;
 }
 
