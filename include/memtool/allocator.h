@@ -203,8 +203,8 @@ enum mt_status mt_alloc_empty_cache(struct mt_alloc *a, struct mt_error *err) MT
 /* The block in use that begins at `addr`; 0 when there is none. Needs find_by_addr. */
 mt_alloc_block mt_alloc_find(const struct mt_alloc *a, uint64_t addr);
 
-/* mt_alloc_find and mt_alloc_free in one, where the free has nothing to wait for. False, and nothing
- * done, where no block begins, or where other streams used it. Needs find_by_addr. */
+/* mt_alloc_find and mt_alloc_free in one, where the free has nothing to wait for. False, and
+ * nothing done, where no block begins, or where other streams used it. Needs find_by_addr. */
 bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack) MT_NODISCARD;
 
 struct mt_alloc_block_info {
