@@ -229,5 +229,5 @@ class Check:
         # these compare neither times nor what the device has less of
         jobs = [(self.train, mode) for mode in MODES]
         jobs += [(job, None) for job in (self.ranks, self.crash, self.uncaught)]
-        with ThreadPoolExecutor(4) as pool:
+        with ThreadPoolExecutor(len(jobs)) as pool:
             list(pool.map(lambda job: self.attempt(*job), jobs))
