@@ -246,7 +246,8 @@ dist: ## build/memtool-VERSION.tar.gz from what is committed, the same bytes eve
 	@ls -l build/memtool-$(VERSION).tar.gz
 
 .PHONY: distcheck
-distcheck: dist ## build and test the tarball on its own
+distcheck: dist ## build and test the tarball on its own, and look what it holds
+	+$(Q)$(MAKE) --no-print-directory check-package
 	rm -rf build/distcheck && mkdir -p build/distcheck
 	tar -xzf build/memtool-$(VERSION).tar.gz -C build/distcheck
 	+$(MAKE) --no-print-directory -C build/distcheck/memtool-$(VERSION) check

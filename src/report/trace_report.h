@@ -17,11 +17,11 @@ struct mt_listing {
     struct mt_str *labels; /* by stack id; .p NULL: not made yet */
     struct mt_buf scratch;
     struct mt_buf line; /* of JSON */
-    size_t more;      /* lines beyond the limit */
-    size_t left_out;  /* events that the filter removed */
-    int64_t first_us; /* MT_NO_TIME: no times */
-    bool fuses;       /* a free_requested and its free_completed are one line */
-    bool failed;      /* memory ran out */
+    size_t more;        /* lines beyond the limit */
+    size_t left_out;    /* events that the filter removed */
+    int64_t first_us;   /* MT_NO_TIME: no times */
+    bool fuses;         /* a free_requested and its free_completed are one line */
+    bool failed;        /* memory ran out */
 };
 
 /* What an event is about, looked up before its names are given back. */
