@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names for what lives in a trace, as PyTorch's viewer gives them in `trace`: a, b ... z, a1, b1
- * ... for allocations; s0, s1 ... for segments. A name is free again when its owner is gone, so
- * that a long trace stays readable.
+ * ... for allocations, but without s; s0, s1 ... for segments. A name is free again when its owner
+ * is gone, so that a long trace stays readable.
  */
 #ifndef MEMTOOL_NAMES_H
 #define MEMTOOL_NAMES_H
@@ -17,7 +17,7 @@
 struct mt_name_text {
     char s[24];
 };
-/* "a", "z", "a1" for 0, 25, 26. */
+/* "a", "z", "a1" for 0, 24, 25; never an s. */
 struct mt_name_text mt_alloc_name_text(uint32_t name);
 
 /* The names of allocations by address. Empty when zeroed. */

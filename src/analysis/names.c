@@ -9,14 +9,18 @@
 
 #include <memtool/replay.h>
 
+/* Without s, which is a segment's: s1 = s3[0:512] would name two things alike. */
+static const char LETTERS[] = "abcdefghijklmnopqrtuvwxyz";
+
 struct mt_name_text mt_alloc_name_text(uint32_t name)
 {
+    enum { N = sizeof LETTERS - 1 };
     struct mt_name_text text;
-    uint32_t round = name / 26;
+    uint32_t round = name / N;
     if (round) {
-        snprintf(text.s, sizeof text.s, "%c%u", (char)('a' + name % 26), round);
+        snprintf(text.s, sizeof text.s, "%c%u", LETTERS[name % N], round);
     } else {
-        snprintf(text.s, sizeof text.s, "%c", (char)('a' + name % 26));
+        snprintf(text.s, sizeof text.s, "%c", LETTERS[name % N]);
     }
     return text;
 }

@@ -63,8 +63,11 @@ END_TEST
 START_TEST(alloc_names)
 {
     struct mt_alloc_names n = {0};
-    ck_assert_str_eq(mt_alloc_name_text(25).s, "z");
-    ck_assert_str_eq(mt_alloc_name_text(26).s, "a1");
+    ck_assert_str_eq(mt_alloc_name_text(24).s, "z");
+    ck_assert_str_eq(mt_alloc_name_text(25).s, "a1");
+    for (uint32_t i = 0; i < 100; i++) {
+        ck_assert_int_ne(mt_alloc_name_text(i).s[0], 's'); /* a segment's */
+    }
     ck_assert_uint_eq(mt_alloc_names_add(&n, 100), 0);
     ck_assert_uint_eq(mt_alloc_names_add(&n, 200), 1);
     ck_assert_uint_eq(mt_alloc_names_add(&n, 100), 0);
