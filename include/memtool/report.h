@@ -77,7 +77,7 @@ struct mt_table *mt_table_new(void) MT_NODISCARD;
 void mt_table_free(struct mt_table *t);
 void mt_table_column(struct mt_table *t, const char *title, enum mt_align align);
 /* The next cell, printf-like; text from input must have passed mt_text_safe. The last column is cut
- * to the terminal's width when it is MT_LEFT. */
+ * to the terminal's width when it is MT_LEFT; rows that are wider still go on in another line. */
 void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);
 /* The text of a buffer; one that failed makes the table fail. */
 void mt_table_buf(struct mt_table *t, const struct mt_buf *b);

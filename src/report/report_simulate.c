@@ -112,6 +112,13 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
+/* The least of the figures; without it, all but the settings fit 80 columns. */
+static bool has_hits(const struct mt_report *r)
+{
+    enum { ROOMY = 100 };
+    return r->width == 0 || r->separator || r->width >= ROOMY;
+}
+
 static void add_columns(struct mt_table *t, const struct mt_report *r)
 {
     mt_table_column(t, "VERDICT", MT_LEFT);
@@ -119,7 +126,9 @@ static void add_columns(struct mt_table *t, const struct mt_report *r)
     mt_table_column(t, "CHANGE", MT_RIGHT);
     mt_table_column(t, "UNUSED", MT_RIGHT);
     mt_table_column(t, "ALLOCATED", MT_RIGHT);
-    mt_table_column(t, "HITS", MT_RIGHT);
+    if (has_hits(r)) {
+        mt_table_column(t, "HITS", MT_RIGHT);
+    }
     mt_table_column(t, "CALLS", MT_RIGHT);
     mt_table_column(t, "RETRIES", MT_RIGHT);
     mt_table_column(t, "OOMS", MT_RIGHT);
@@ -158,7 +167,9 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     mt_table_cell(t, "%.1f %%",
                   percent(run->peak.reserved - run->peak.allocated, run->peak.reserved));
     mt_table_size(t, (uint64_t)allocated);
-    mt_table_cell(t, "%.1f %%", percent(s->hits, s->searches));
+    if (has_hits(r)) {
+        mt_table_cell(t, "%.1f %%", percent(s->hits, s->searches));
+    }
     mt_table_count(t, s->num_device_alloc + s->num_device_free);
     mt_table_count(t, s->num_alloc_retries);
     mt_table_count(t, run->n_ooms);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables: cells are kept until the widths of all columns are known, then printed aligned. The same
+ * Tables: cells are kept until the widths of all columns are known, then printed aligned. On a
+ * terminal the last column is cut at its edge, and rows that are wider still are folded. The same
  * cells print as CSV, where numbers are plain digits and nothing is cut or coloured.
  */
 #include <inttypes.h>
@@ -26,6 +27,7 @@ struct column {
     const char *title;
     enum mt_align align;
     int width;
+    bool below; /* begins one more line of each row: the terminal is too narrow */
 };
 
 struct mt_table {
@@ -55,7 +57,7 @@ void mt_table_free(struct mt_table *t)
 
 void mt_table_column(struct mt_table *t, const char *title, enum mt_align align)
 {
-    if (!mt_vec_push(&t->columns, ((struct column){title, align, 0}))) {
+    if (!mt_vec_push(&t->columns, ((struct column){title, align, 0, false}))) {
         t->failed = true;
     }
 }
@@ -171,6 +173,20 @@ static void measure(struct mt_table *t, const struct mt_report *r)
     }
 }
 
+enum { BELOW = 4, LEAST = 20 }; /* the last column may be cut to so many */
+
+/* Folds rows that are wider than the terminal between two columns. */
+static void fold(struct mt_table *t, const struct mt_report *r, int indent)
+{
+    int used = indent;
+    for (size_t i = 0; i < t->columns.n && r->width; i++) {
+        struct column *c = &t->columns.v[i];
+        bool cut = i + 1 == t->columns.n && c->align == MT_LEFT && c->width > LEAST;
+        c->below = i > 0 && used + (cut ? LEAST : c->width) > r->width;
+        used = (c->below ? indent + BELOW : used) + c->width + 2;
+    }
+}
+
 void mt_text_print_cut(FILE *out, const char *text, int width)
 {
     if (mt_text_width(text) <= width) {
@@ -236,7 +252,11 @@ static void print_row(const struct mt_table *t, const struct mt_report *r, const
     print_padding(r->out, indent);
     for (size_t i = 0; i < n; i++) {
         const struct column *column = &t->columns.v[i];
-        bool last = i + 1 == n;
+        bool last = i + 1 == n || t->columns.v[i + 1].below;
+        if (column->below) {
+            used = indent + BELOW;
+            print_padding(r->out, used);
+        }
         print_cell(r, column, row ? row[i].text : column->title, row ? row[i].color : MT_COLOR_HEAD,
                    last, r->width - used);
         fputs(last ? "\n" : "  ", r->out);
@@ -338,6 +358,7 @@ enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int
         return MT_OK;
     }
     measure(t, r);
+    fold(t, r, indent);
     if (t->failed) {
         return mt_fail_nomem(err);
     }

@@ -51,10 +51,35 @@ START_TEST(cut_to_the_terminal)
 {
     struct print p;
     print_begin(&p);
+    p.r.width = 40;
+    struct mt_table *t = sample();
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "a stack that is longer than there is room");
+    print_table(&p, t, 0);
+    ck_assert_ptr_nonnull(strstr(p.text, " 1.50 KiB  12,345  train.py:42 forward\n"));
+    ck_assert_ptr_nonnull(strstr(p.text, "\n                   a stack that is long…\n"));
+    ck_assert_ptr_nonnull(strstr(p.text, "\n----------------------------------------\n"));
+    print_free(&p);
+}
+END_TEST
+
+/* Where the cut would leave too little, the row goes on below. */
+START_TEST(folded_on_a_narrow_terminal)
+{
+    struct print p;
+    print_begin(&p);
     p.r.width = 30;
     print_table(&p, sample(), 0);
-    ck_assert_ptr_nonnull(strstr(p.text, " 1.50 KiB  12,345  train.py:4…\n"));
-    ck_assert_ptr_nonnull(strstr(p.text, "\n------------------------------\n"));
+    ck_assert_str_eq(p.text, "     size       n\n"
+                             "    stack\n"
+                             " 1.50 KiB  12,345\n"
+                             "    train.py:42 forward\n"
+                             "      7 B       1\n"
+                             "    é, \"x\"\n"
+                             "------------------------------\n"
+                             "-1.00 KiB       0\n"
+                             "    TOTAL\n");
     print_free(&p);
 }
 END_TEST
@@ -133,5 +158,5 @@ START_TEST(long_and_empty)
 }
 END_TEST
 
-UNIT_MAIN("table", aligned, cut_to_the_terminal, colored, as_csv, formulas_are_guarded,
-          long_and_empty)
+UNIT_MAIN("table", aligned, cut_to_the_terminal, folded_on_a_narrow_terminal, colored, as_csv,
+          formulas_are_guarded, long_and_empty)
