@@ -155,8 +155,7 @@ static void text_head(const struct mt_listing *x)
         }
         fputc('\n', x->r->out);
     }
-    fprintf(x->r->out, "\n%s%8s %10s  %-46s %12s  %s%s\n", mt_color_begin(x->r, MT_COLOR_HEAD),
-            "event", "time", "what happened", "alive", "stack", mt_color_end(x->r));
+    mt_listing_text_head(x);
 }
 
 static void text_foot(const struct mt_listing *x, const struct mt_step *at)

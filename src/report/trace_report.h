@@ -35,6 +35,8 @@ struct mt_named {
 
 const char *mt_listing_label(struct mt_listing *x, uint32_t stack);
 
+/* Titles of the columns; then a line an event. */
+void mt_listing_text_head(const struct mt_listing *x);
 void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
                            const struct mt_named *named);
 void mt_listing_csv_event(struct mt_listing *x, const struct mt_step *at,

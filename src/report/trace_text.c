@@ -125,15 +125,95 @@ static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at
     }
 }
 
+/* ---- lines ---- */
+
 enum {
-    STATEMENT = 46,   /* columns of the statement */
-    BEFORE_LABEL = 83 /* columns of all that stands before the label */
+    NUMBER = 8, /* columns of each part of a line */
+    TIME = 10,
+    STATEMENT = 46,
+    ALIVE = 12,
+    UNLABELLED = NUMBER + 1 + TIME + 2 + STATEMENT + 1 + ALIVE,
+    LEAST_LABEL = 12
 };
+
+/* A terminal that has no room for the stack gets it on a second line; one that is narrower still
+ * gets everything but number and statement there. */
+enum layout { ONE_LINE, STACK_BELOW, ALL_BELOW };
+
+static enum layout layout_of(const struct mt_report *r)
+{
+    return r->width == 0 || r->width > UNLABELLED + 2 + LEAST_LABEL ? ONE_LINE
+           : r->width >= UNLABELLED                                 ? STACK_BELOW
+                                                                    : ALL_BELOW;
+}
+
+void mt_listing_text_head(const struct mt_listing *x)
+{
+    FILE *out = x->r->out;
+    enum layout layout = layout_of(x->r);
+    fprintf(out, "\n%s", mt_color_begin(x->r, MT_COLOR_HEAD));
+    if (layout == ALL_BELOW) {
+        fprintf(out, "%*s  what happened\n%*s  time, alive, stack", NUMBER, "event", NUMBER, "");
+    } else {
+        fprintf(out, "%*s %*s  %-*s %*s", NUMBER, "event", TIME, "time", STATEMENT, "what happened",
+                ALIVE, "alive");
+        if (layout == STACK_BELOW) {
+            fprintf(out, "\n%*s stack", NUMBER + 1 + TIME + 1, "");
+        } else {
+            fputs("  stack", out);
+        }
+    }
+    fprintf(out, "%s\n", mt_color_end(x->r));
+}
+
+static void put_statement(const struct mt_listing *x, const char *statement, bool bad)
+{
+    fprintf(x->r->out, "%s%s%s", bad ? mt_color_begin(x->r, MT_COLOR_BAD) : "", statement,
+            bad ? mt_color_end(x->r) : "");
+}
+
+/* Behind `used` columns of its line; without a terminal it has no end. */
+static void put_label(const struct mt_listing *x, const char *label, int used)
+{
+    int room = x->r->width - used;
+    mt_text_print_cut(x->r->out, label, x->r->width && room >= LEAST_LABEL ? room : INT32_MAX);
+}
+
+static void print_short(const struct mt_listing *x, const struct mt_step *at, const char *time,
+                        const char *statement, const char *alive, const char *label)
+{
+    FILE *out = x->r->out;
+    fprintf(out, "%*zu  ", NUMBER, at->index);
+    put_statement(x, statement, at->event->action == MT_ACTION_OOM);
+    int used = fprintf(out, "\n%*s  %s%s%s alive%s", NUMBER, "", time, *time ? ", " : "", alive,
+                       *label ? ", " : "");
+    put_label(x, label, used - 1);
+    fputc('\n', out);
+}
+
+static void print_long(const struct mt_listing *x, const struct mt_step *at, const char *time,
+                       const char *statement, const char *alive, const char *label)
+{
+    FILE *out = x->r->out;
+    int pad = STATEMENT - mt_text_width(statement);
+    bool below = layout_of(x->r) == STACK_BELOW;
+    fprintf(out, "%*zu %*s  ", NUMBER, at->index, TIME, time);
+    put_statement(x, statement, at->event->action == MT_ACTION_OOM);
+    fprintf(out, "%*s %*s", pad > 0 ? pad : 0, "", ALIVE, alive);
+    if (*label && below) {
+        fprintf(out, "\n%*s", NUMBER + 1 + TIME + 2, "");
+    } else if (*label) {
+        fputs("  ", out);
+    }
+    put_label(x, label, below ? NUMBER + 1 + TIME + 2 : UNLABELLED + 2);
+    fputc('\n', out);
+}
 
 void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
                            const struct mt_named *named)
 {
     const struct mt_event *e = at->event;
+    struct mt_size_text alive = mt_report_size(x->r, named->now->live_bytes);
     struct mt_size_text time = {""};
     struct mt_buf b = {0};
     const char *label = e->stack ? mt_listing_label(x, e->stack) : "";
@@ -141,15 +221,8 @@ void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
         time = mt_duration_text(e->time_us - x->first_us);
     }
     say(&b, x, at, named);
-    int pad = STATEMENT - mt_text_width(mt_buf_view(&b).p);
-    int room = x->r->width ? x->r->width - BEFORE_LABEL : 0; /* on a terminal, for the label */
-    bool bad = e->action == MT_ACTION_OOM;
-    fprintf(x->r->out, "%8zu %10s  %s%s%s%*s %12s%s", at->index, time.s,
-            bad ? mt_color_begin(x->r, MT_COLOR_BAD) : "", mt_buf_view(&b).p,
-            bad ? mt_color_end(x->r) : "", pad > 0 ? pad : 0, "",
-            mt_report_size(x->r, named->now->live_bytes).s, *label ? "  " : "");
-    mt_text_print_cut(x->r->out, label, room > 12 ? room : INT32_MAX);
-    fputc('\n', x->r->out);
+    (layout_of(x->r) == ALL_BELOW ? print_short : print_long)(x, at, time.s, mt_buf_view(&b).p,
+                                                              alive.s, label);
     x->failed |= b.failed;
     mt_buf_release(&b);
 }
