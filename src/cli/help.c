@@ -100,21 +100,39 @@ static void print_wrapped(FILE *to, const char *text, int indent, int width)
     fputc('\n', to);
 }
 
-enum { HELP_WIDTH = 90, HELP_COLUMN = 28 };
+enum { HELP_WIDTH = 90, HELP_COLUMN = 28, LEAST_TEXT = 30, NARROW_COLUMN = 8 };
 
-static void print_option(FILE *to, const struct mt_option *o)
+static int help_width(const struct mt_cli *cli)
+{
+    return cli->width > 0 && cli->width < HELP_WIDTH ? cli->width : HELP_WIDTH;
+}
+
+/* Where texts begin: behind the names, or where a terminal is too narrow, below them. */
+static int help_column(const struct mt_cli *cli)
+{
+    return help_width(cli) < HELP_COLUMN + LEAST_TEXT ? NARROW_COLUMN : HELP_COLUMN;
+}
+
+/* The name of an option or verb with what it does. */
+static void print_entry(const struct mt_cli *cli, FILE *to, const char *name, int column,
+                        const char *text)
+{
+    if (mt_text_width(name) > column - 4) {
+        fprintf(to, "  %s\n%*s", name, column, "");
+    } else {
+        fprintf(to, "  %-*s", column - 2, name);
+    }
+    print_wrapped(to, text, column, help_width(cli));
+}
+
+static void print_option(const struct mt_cli *cli, FILE *to, const struct mt_option *o)
 {
     struct mt_buf b = {0};
     option_text(&b, o);
     if (b.failed) {
         mt_cli_die_nomem();
     }
-    if (b.n > HELP_COLUMN - 4) {
-        fprintf(to, "  %s\n%*s", b.p, HELP_COLUMN, "");
-    } else {
-        fprintf(to, "  %-*s", HELP_COLUMN - 2, b.p);
-    }
-    print_wrapped(to, o->help, HELP_COLUMN, HELP_WIDTH);
+    print_entry(cli, to, b.p, help_column(cli), o->help);
     mt_buf_release(&b);
 }
 
@@ -131,18 +149,26 @@ static void print_options(const struct mt_cli *cli, FILE *to, const struct mt_co
             print_heading(cli, to, all && ref->group->title ? ref->group->title : "Options");
         }
         group = ref->group;
-        print_option(to, ref->option);
+        print_option(cli, to, ref->option);
     }
     mt_option_set_release(&set);
 }
 
 /* ---- examples and verbs ---- */
 
-static void print_indented(FILE *to, const char *lines)
+/* A command a line, with what it does behind it, or where there is no room below it. */
+static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines)
 {
     while (*lines) {
-        size_t n = strcspn(lines, "\n");
-        fprintf(to, "  %.*s\n", (int)n, lines);
+        int n = (int)strcspn(lines, "\n");
+        const char *words = strstr(lines, "  ");
+        if (2 + n > help_width(cli) && words && words < lines + n) {
+            fprintf(to, "  %.*s\n", (int)(words - lines), lines);
+            words += strspn(words, " ");
+            fprintf(to, "%*s%.*s\n", NARROW_COLUMN, "", (int)(lines + n - words), words);
+        } else {
+            fprintf(to, "  %.*s\n", n, lines);
+        }
         lines += n + (lines[n] == '\n');
     }
 }
@@ -153,12 +179,12 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
     fprintf(to, "memtool %s: %s\n\nusage: memtool %s %s\n", c->name, c->summary, c->name, c->usage);
     if (all && c->description) {
         fputc('\n', to);
-        print_wrapped(to, c->description, 0, HELP_WIDTH);
+        print_wrapped(to, c->description, 0, help_width(cli));
     }
     print_options(cli, to, c, all);
     if (c->examples) {
         print_heading(cli, to, "Examples");
-        print_indented(to, c->examples);
+        print_examples(cli, to, c->examples);
     }
     fprintf(to, "\n%sman memtool-%s tells more.\n", all ? "" : "--help lists all options; ",
             c->name);
@@ -166,16 +192,18 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
 
 void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
 {
-    fputs(
-        "memtool reads PyTorch's CUDA memory snapshots and out-of-memory logs, and says what held\n"
-        "the memory, why the request did not fit and what to try first.\n\n"
-        "usage: memtool VERB [options] FILE...\n\n"
-        "  Got an OOM?       memtool triage train.log\n"
-        "  Got a snapshot?   memtool info snap.pickle\n",
-        to);
+    enum { VERB_COLUMN = 16 };
+    print_wrapped(to,
+                  "memtool reads PyTorch's CUDA memory snapshots and out-of-memory logs, and says "
+                  "what held the memory, why the request did not fit and what to try first.",
+                  0, help_width(cli));
+    fputs("\nusage: memtool VERB [options] FILE...\n\n"
+          "  Got an OOM?       memtool triage train.log\n"
+          "  Got a snapshot?   memtool info snap.pickle\n",
+          to);
     print_heading(cli, to, "Verbs");
     for (size_t i = 0; MT_COMMANDS[i]; i++) {
-        fprintf(to, "  %-14s%s\n", MT_COMMANDS[i]->name, MT_COMMANDS[i]->summary);
+        print_entry(cli, to, MT_COMMANDS[i]->name, VERB_COLUMN, MT_COMMANDS[i]->summary);
     }
     if (all) {
         print_options(cli, to, NULL, true);

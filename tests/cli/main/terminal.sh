@@ -42,3 +42,7 @@ term "$MEMTOOL" stats slow | tr '\r' '\n' | sed "s/$(printf '\033')\[K/(erased)/
 wait
 echo "- narrow"
 COLUMNS=60 NO_COLOR=1 term "$MEMTOOL" peak -n 2 --no-pager snap.pickle
+NO_COLOR=1 term "$MEMTOOL" trace -n 2 --no-pager snap.pickle
+COLUMNS=58 NO_COLOR=1 term "$MEMTOOL" trace -n 2 --no-pager snap.pickle
+COLUMNS=58 NO_COLOR=1 term "$MEMTOOL" segments -n 2 snap.pickle
+COLUMNS=50 NO_COLOR=1 term "$MEMTOOL" trace -h
