@@ -529,7 +529,7 @@ static void note_oom(int device, uint64_t size, uint64_t stream)
 {
     uint32_t stack = stack_here(false);
     uint64_t left = 0, total;
-    if (device == MT_RECORD_HOST || !mt_preload_device_free(&left, &total)) {
+    if (!mt_preload_device_free(&left, &total)) {
         left = 0;
     }
     mt_quick_lock_take(watch.lock);
@@ -539,9 +539,7 @@ static void note_oom(int device, uint64_t size, uint64_t stream)
     mt_recorder_tick(watch.recorder);
     mt_recorder_event(watch.recorder, device, MT_RECORD_OOM, left, size, stream, stack);
     mt_quick_lock_give(watch.lock);
-    if (device != MT_RECORD_HOST) { /* a program may well do without pinned memory */
-        mt_preload_refused();
-    }
+    mt_preload_refused();
 }
 
 void mt_preload_refused(void)
@@ -555,15 +553,16 @@ void mt_preload_refused(void)
 
 void mt_preload_allocated(const struct mt_preload_request *r)
 {
-    if (r->result != 0 && r->result != OUT_OF_MEMORY) {
-        return;
+    bool refused = r->result == OUT_OF_MEMORY;
+    if ((r->result != 0 && !refused) || (refused && r->device == MT_RECORD_HOST)) {
+        return; /* an out of memory is the device's; many programs do without pinned memory */
     }
     thread.own++;
     int device = r->device >= 0 ? r->device : mt_preload_device();
     if (device != MT_RECORD_HOST && r->result == 0) {
         mt_preload_device_look(r->device < 0 ? r->size : 0);
     }
-    if (r->result == OUT_OF_MEMORY) {
+    if (refused) {
         note_oom(device, r->size, r->stream);
     } else if (r->addr != 0) {
         const struct mt_preload_held h = {r->addr, r->size, r->stream, device, stack_here(false)};

@@ -11,6 +11,7 @@ import sys
 import time
 
 import check_capture
+import check_nvtx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1])
@@ -210,7 +211,11 @@ def capture():
     check_capture.Check(BUILD, LIBRARY, line, KEEP).all()
 
 
-PARTS = (conformance, churn, train, streams, graphs, refusals, viewers, bench, slowdown, capture)
+def nvtx():
+    check_nvtx.all(check_capture.Check(BUILD, LIBRARY, line, KEEP))
+
+
+PARTS = (conformance, churn, train, streams, graphs, refusals, viewers, bench, slowdown, capture, nvtx)
 os.makedirs(os.path.join(BUILD, "gpu"), exist_ok=True)
 for part in PARTS:
     if not ONLY or part.__name__ in ONLY:

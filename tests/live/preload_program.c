@@ -101,8 +101,9 @@ static void constructor(void)
 static void *churn(void *ignored)
 {
     for (int i = 0; i < 300; i++) {
-        void *p = take((size_t)(1 + i % 7) * 4096);
+        void *p = take((size_t)(1 + i % 7) * 4096), *pinned = NULL;
         EXPECT(cudaFree(p) == 0);
+        EXPECT(i % 8 != 0 || (cudaHostAlloc(&pinned, 4096, 0) == 0 && cudaFreeHost(pinned) == 0));
     }
     take(512 * 1024);
     return ignored;
