@@ -124,6 +124,13 @@ class Check:
                 ("total_bytes", "used_bytes", "seen_bytes", "unexplained_bytes")
                 if isinstance(account.get(key), int)), flush=True)
 
+    def served(self, run, name):
+        """Whether requests reached the cache at all, and did not go by it to the driver."""
+        hits = sum(device["cache"]["hits"] for device in self.ask("stats", run.path(name))["devices"])
+        asked = sum(device["trace"]["actions"]["alloc"]
+                    for device in self.ask("stats", run.path(name))["devices"])
+        self.line(hits > 0, f"{run.name}: served", f"{hits} of {asked} requests without the driver")
+
     # ---- programs in C ----
 
     def account(self):
@@ -136,6 +143,7 @@ class Check:
         plain = Run(self, "a C program without memtool", None, [self.program, "verify"]).json()
         cached = Run(self, "cache, a C program", "cache", [self.program, "verify"])
         self.ended(cached, 0, [("exit", "snap.pickle")])
+        self.served(cached, "snap.pickle")
         result = cached.json()
         self.line(result.get("wrong") == 0 and result.get("wrong_in_graph", 0) == 0,
                   "cache, its data survives", f"{result}; without memtool {plain}")
@@ -186,6 +194,8 @@ class Check:
         run = Run(self, f"{mode}, training and a caught out of memory", mode, TRAIN + ["catch"])
         self.ended(run, 0, [("oom", "snap.pickle"), ("exit", "snap.exit.pickle")])
         self.verdict(run, "snap.pickle")
+        if mode == "cache":
+            self.served(run, "snap.exit.pickle")
 
     def ranks(self, _):
         run = Run(self, "torch, under torchrun", "torch", RANKS + TRAIN[1:] + ["catch"],
