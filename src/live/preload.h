@@ -160,8 +160,9 @@ bool mt_preload_cache_give(void *ptr, int *result);
 bool mt_preload_cache_give_async(void *ptr, void *stream, int *result);
 
 /* After a real function's `result`: true when it was out of memory and the cache has given some
- * back, so that it is worth another call. */
-bool mt_preload_cache_made_room(int result);
+ * back, so that it is worth another call; what the runtime then still has in cudaGetLastError is
+ * forgotten. */
+bool mt_preload_cache_made_room(int result, bool by_driver);
 
 /* Captures of streams into graphs, and streams that end. */
 void mt_preload_capture_begun(void *stream);

@@ -58,6 +58,7 @@ static struct {
     MT_VEC(struct used_stream) streams; /* that have had memory */
     MT_VEC(struct put_off) put_off;     /* frees */
     _Atomic size_t n_captures, n_put_off;
+    _Atomic uint64_t started; /* bits of devices that the runtime has started */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- captures and streams ---- */
@@ -297,6 +298,18 @@ bool mt_preload_cache_give_async(void *ptr, void *stream, int *result)
 
 /* ---- requests ---- */
 
+/* The runtime makes the context, before the cache takes anything: what the context costs is then
+ * known as in mode record. */
+static void start(int device, int (*wake)(void *))
+{
+    uint64_t bit = device >= 0 && device < 64 ? UINT64_C(1) << device : 0;
+    if (MT_UNLIKELY(!(atomic_load_explicit(&book.started, memory_order_relaxed) & bit))) {
+        (void)wake(NULL);
+        mt_preload_look();
+        atomic_fetch_or(&book.started, bit);
+    }
+}
+
 /* The device that the runtime would take memory of, ready, with its context the thread's current
  * one; NULL: the request is none for the cache. The runtime may start here, and is to be watched
  * from then on: this is no work of memtool's own. */
@@ -306,8 +319,11 @@ static struct mt_device_cuda *current(struct mt_live *live, int *device)
     int (*wake)(void *) = (int (*)(void *))mt_preload_real(MT_CALL_RT_FREE);
     struct mt_device_cuda *cuda = NULL;
     struct mt_error err;
-    if (!get || !wake || get(device) != DONE ||
-        mt_cache_device(live, *device, &cuda, &err) != MT_OK) {
+    if (!get || !wake || get(device) != DONE) {
+        return NULL;
+    }
+    start(*device, wake);
+    if (mt_cache_device(live, *device, &cuda, &err) != MT_OK) {
         return NULL;
     }
     if (MT_LIKELY(mt_device_cuda_current(cuda) == MT_CUDA_CURRENT_OWN)) {
@@ -369,7 +385,7 @@ enum mt_preload_answer mt_preload_cache_take_async(void **ptr, size_t size, void
     return answer;
 }
 
-bool mt_preload_cache_made_room(int result)
+bool mt_preload_cache_made_room(int result, bool by_driver)
 {
     struct mt_live *live = result == OUT_OF_MEMORY ? mt_preload_live() : NULL;
     struct mt_error err;
@@ -380,6 +396,12 @@ bool mt_preload_cache_made_room(int result)
     for (int i = 0; i < live->n_devices; i++) {
         idle += mt_cache_idle(live, i);
     }
-    bool room = idle > 0 && mt_cache_release_idle(live, &err) == MT_OK;
-    return room;
+    if (idle == 0 || mt_cache_release_idle(live, &err) != MT_OK) {
+        return false;
+    }
+    int (*forget)(void) = by_driver ? NULL : (int (*)(void))mt_preload_real(MT_CALL_RT_LAST_ERROR);
+    if (forget) {
+        (void)forget();
+    }
+    return true;
 }

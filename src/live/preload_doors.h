@@ -17,6 +17,13 @@
         return 999;                                                                                \
     }
 
+/* Declares `result`, of a call that takes memory: once more when mode cache gave some back. */
+#define MT_RESULT(by_driver, call)                                                                 \
+    int result = (call);                                                                           \
+    if (mt_preload_cache_made_room(result, by_driver)) {                                           \
+        result = (call);                                                                           \
+    }
+
 /* cudaError_t and CUresult are ints, streams and properties pointers, device pointers numbers. */
 MT_DOOR int cudaMalloc(void **ptr, size_t size);
 MT_DOOR int cudaMallocManaged(void **ptr, size_t size, unsigned flags);

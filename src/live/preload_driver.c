@@ -40,10 +40,7 @@ MT_DOOR int cuMemAlloc_v2(uint64_t *addr, size_t size)
     if (!mt_preload_enter()) {
         return real(addr, size);
     }
-    int result = real(addr, size);
-    if (mt_preload_cache_made_room(result)) {
-        result = real(addr, size);
-    }
+    MT_RESULT(true, real(addr, size))
     return done(result, addr, size, NULL);
 }
 
@@ -54,7 +51,8 @@ MT_DOOR int cuMemAllocManaged(uint64_t *addr, size_t size, unsigned flags)
     if (!mt_preload_enter()) {
         return real(addr, size, flags);
     }
-    return done(real(addr, size, flags), addr, size, NULL);
+    MT_RESULT(true, real(addr, size, flags))
+    return done(result, addr, size, NULL);
 }
 
 MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size_t height,
@@ -65,7 +63,7 @@ MT_DOOR int cuMemAllocPitch_v2(uint64_t *addr, size_t *pitch, size_t width, size
     if (!mt_preload_enter()) {
         return real(addr, pitch, width, height, element);
     }
-    int result = real(addr, pitch, width, height, element);
+    MT_RESULT(true, real(addr, pitch, width, height, element))
     return done(result, addr, (result == 0 ? *pitch : width) * height, NULL);
 }
 
@@ -85,7 +83,8 @@ MT_DOOR int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream)
     if (!mt_preload_enter()) {
         return real(addr, size, stream);
     }
-    return done(real(addr, size, stream), addr, size, stream);
+    MT_RESULT(true, real(addr, size, stream))
+    return done(result, addr, size, stream);
 }
 
 MT_DOOR int cuMemAllocAsync_ptsz(uint64_t *addr, size_t size, void *stream)
@@ -95,7 +94,8 @@ MT_DOOR int cuMemAllocAsync_ptsz(uint64_t *addr, size_t size, void *stream)
     if (!mt_preload_enter()) {
         return real(addr, size, stream);
     }
-    return done(real(addr, size, stream), addr, size, stream);
+    MT_RESULT(true, real(addr, size, stream))
+    return done(result, addr, size, stream);
 }
 
 MT_DOOR int cuMemFree_v2(uint64_t addr)
@@ -147,10 +147,7 @@ MT_DOOR int cuMemCreate(uint64_t *handle, size_t size, const void *prop, unsigne
     if (!p || !mt_preload_enter()) {
         return real(handle, size, prop, flags);
     }
-    int result = real(handle, size, prop, flags);
-    if (mt_preload_cache_made_room(result)) {
-        result = real(handle, size, prop, flags);
-    }
+    MT_RESULT(true, real(handle, size, prop, flags))
     const struct mt_preload_request r = {.result = result,
                                          .device = p->location_type == ON_DEVICE ? p->device
                                                                                  : MT_RECORD_HOST,

@@ -6,17 +6,6 @@
 
 enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation */
 
-/* The refusal that a second call makes good is not to stand in cudaGetLastError. */
-static bool made_room(int result)
-{
-    bool room = mt_preload_cache_made_room(result);
-    int (*forget)(void) = room ? (int (*)(void))mt_preload_real(MT_CALL_RT_LAST_ERROR) : NULL;
-    if (forget) {
-        (void)forget();
-    }
-    return room;
-}
-
 static int done(int result, void *const *ptr, size_t size, const void *stream)
 {
     const struct mt_preload_request r = {.result = result,
@@ -62,10 +51,7 @@ MT_DOOR int cudaMallocManaged(void **ptr, size_t size, unsigned flags)
     if (!mt_preload_enter()) {
         return real(ptr, size, flags);
     }
-    int result = real(ptr, size, flags);
-    if (made_room(result)) {
-        result = real(ptr, size, flags);
-    }
+    MT_RESULT(false, real(ptr, size, flags))
     return done(result, ptr, size, NULL);
 }
 
@@ -75,10 +61,7 @@ MT_DOOR int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t heig
     if (!mt_preload_enter()) {
         return real(ptr, pitch, width, height);
     }
-    int result = real(ptr, pitch, width, height);
-    if (made_room(result)) {
-        result = real(ptr, pitch, width, height);
-    }
+    MT_RESULT(false, real(ptr, pitch, width, height))
     return done(result, ptr, (result == 0 ? *pitch : width) * height, NULL);
 }
 
@@ -92,10 +75,7 @@ MT_DOOR int cudaMallocAsync(void **ptr, size_t size, void *stream)
     if (!mt_preload_enter()) {
         return real(ptr, size, stream);
     }
-    int result = real(ptr, size, stream);
-    if (answer == MT_PRELOAD_PASS && made_room(result)) {
-        result = real(ptr, size, stream);
-    }
+    MT_RESULT(false, real(ptr, size, stream)) /* a refusal of the cache has left nothing idle */
     return done_after(answer, result, ptr, size, stream);
 }
 
@@ -116,10 +96,7 @@ MT_DOOR int cudaMallocAsync_ptsz(void **ptr, size_t size, void *stream)
     if (!mt_preload_enter()) {
         return real(ptr, size, stream);
     }
-    int result = real(ptr, size, stream);
-    if (answer == MT_PRELOAD_PASS && made_room(result)) {
-        result = real(ptr, size, stream);
-    }
+    MT_RESULT(false, real(ptr, size, stream)) /* a refusal of the cache has left nothing idle */
     return done_after(answer, result, ptr, size, stream);
 }
 

@@ -83,7 +83,7 @@ MT_DOOR int cudaMalloc3D(struct mt_cuda_pitched *out, struct mt_cuda_extent exte
     if (!mt_preload_enter()) {
         return real(out, extent);
     }
-    int result = real(out, extent);
+    MT_RESULT(false, real(out, extent))
     size_t row = result == 0 ? out->pitch : extent.width;
     return done(result, result == 0 ? (uintptr_t)out->ptr : 0, row * extent.height * extent.depth,
                 NULL, false);
@@ -97,8 +97,8 @@ MT_DOOR int cudaMallocArray(void **array, const struct mt_cuda_format *format, s
         return real(array, format, width, height, flags);
     }
     const struct mt_cuda_extent extent = {width, height, 0};
-    return array_done(real(array, format, width, height, flags), array,
-                      array_size(extent, format_bytes(format), 1, flags), false);
+    MT_RESULT(false, real(array, format, width, height, flags))
+    return array_done(result, array, array_size(extent, format_bytes(format), 1, flags), false);
 }
 
 MT_DOOR int cudaMalloc3DArray(void **array, const struct mt_cuda_format *format,
@@ -109,8 +109,8 @@ MT_DOOR int cudaMalloc3DArray(void **array, const struct mt_cuda_format *format,
     if (!mt_preload_enter()) {
         return real(array, format, extent, flags);
     }
-    return array_done(real(array, format, extent, flags), array,
-                      array_size(extent, format_bytes(format), 1, flags), false);
+    MT_RESULT(false, real(array, format, extent, flags))
+    return array_done(result, array, array_size(extent, format_bytes(format), 1, flags), false);
 }
 
 MT_DOOR int cudaFreeArray(void *array)
@@ -127,8 +127,9 @@ MT_DOOR int cudaMallocMipmappedArray(void **array, const struct mt_cuda_format *
     if (!mt_preload_enter()) {
         return real(array, format, extent, levels, flags);
     }
-    return array_done(real(array, format, extent, levels, flags), array,
-                      array_size(extent, format_bytes(format), levels, flags), false);
+    MT_RESULT(false, real(array, format, extent, levels, flags))
+    return array_done(result, array, array_size(extent, format_bytes(format), levels, flags),
+                      false);
 }
 
 MT_DOOR int cudaFreeMipmappedArray(void *array)
@@ -143,7 +144,7 @@ static int from_pool(int (*real)(void **, size_t, void *, void *), void **ptr, s
     if (!mt_preload_enter()) {
         return real(ptr, size, pool, stream);
     }
-    int result = real(ptr, size, pool, stream);
+    MT_RESULT(false, real(ptr, size, pool, stream))
     return done(result, result == 0 ? (uintptr_t)*ptr : 0, size, stream, false);
 }
 
@@ -184,7 +185,8 @@ MT_DOOR int cuArrayCreate_v2(void **array, const struct mt_cuda_array *wanted)
     }
     const struct mt_cuda_extent extent = {wanted->width, wanted->height, 0};
     size_t element = channel_bytes(wanted->format) * wanted->channels;
-    return array_done(real(array, wanted), array, array_size(extent, element, 1, 0), true);
+    MT_RESULT(true, real(array, wanted))
+    return array_done(result, array, array_size(extent, element, 1, 0), true);
 }
 
 static size_t size_3d(const struct mt_cuda_array_3d *a, unsigned levels)
@@ -200,7 +202,8 @@ MT_DOOR int cuArray3DCreate_v2(void **array, const struct mt_cuda_array_3d *want
     if (!wanted || !mt_preload_enter()) {
         return real(array, wanted);
     }
-    return array_done(real(array, wanted), array, size_3d(wanted, 1), true);
+    MT_RESULT(true, real(array, wanted))
+    return array_done(result, array, size_3d(wanted, 1), true);
 }
 
 MT_DOOR int cuArrayDestroy(void *array)
@@ -217,7 +220,8 @@ MT_DOOR int cuMipmappedArrayCreate(void **array, const struct mt_cuda_array_3d *
     if (!wanted || !mt_preload_enter()) {
         return real(array, wanted, levels);
     }
-    return array_done(real(array, wanted, levels), array, size_3d(wanted, levels), true);
+    MT_RESULT(true, real(array, wanted, levels))
+    return array_done(result, array, size_3d(wanted, levels), true);
 }
 
 MT_DOOR int cuMipmappedArrayDestroy(void *array)
@@ -233,7 +237,7 @@ static int cu_from_pool(int (*real)(uint64_t *, size_t, void *, void *), uint64_
     if (!mt_preload_enter()) {
         return real(addr, size, pool, stream);
     }
-    int result = real(addr, size, pool, stream);
+    MT_RESULT(true, real(addr, size, pool, stream))
     return done(result, result == 0 ? *addr : 0, size, stream, true);
 }
 

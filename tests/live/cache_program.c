@@ -206,8 +206,15 @@ static void mistakes(void)
 /* The cache gives back what is idle before anybody is refused; then all hear of it. */
 static void room(void)
 {
+    int (*take_of_driver)(uint64_t * addr, size_t size);
+    int (*give_to_driver)(uint64_t addr);
+    uint64_t addr = 0;
     size_t pitch = 0;
     void *p = NULL;
+    find("cuMemAlloc_v2", &take_of_driver);
+    find("cuMemFree_v2", &give_to_driver);
+    EXPECT(cudaFree(take(10240 * mib)) == 0);
+    EXPECT(take_of_driver(&addr, 10240 * mib) == 0 && give_to_driver(addr) == 0);
     EXPECT(cudaFree(take(10240 * mib)) == 0);
     EXPECT(cudaMallocPitch(&p, &pitch, mib, 10240) == 0); /* passed on */
     EXPECT(cudaFree(p) == 0 && cudaFree(take(9000 * mib)) == 0);
