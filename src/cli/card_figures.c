@@ -15,8 +15,8 @@ const struct mt_option MT_CARD_OPTIONS[] = {
      .kind = MT_OPTION_TEXT,
      .offset = offsetof(struct mt_card_settings, smi_file),
      .arg = "FILE",
-     .help = "what nvidia-smi printed at that moment: its table, -q, -q -x, CSV; - is standard "
-             "input",
+     .help = "what nvidia-smi printed at that moment, plain, with -q, with -q -x or as CSV; - is "
+             "standard input",
      .common = true},
 };
 _Static_assert(MT_COUNT(MT_CARD_OPTIONS) == MT_CARD_OPTIONS_N, "the header states how many");

@@ -118,7 +118,7 @@ static const struct mt_option OPTIONS[] = {
      BUDGET,
      .arg = "SIZE|SHARE",
      .parse = parse_max_growth,
-     .help = "of the peak against --base: 100MiB or 5%",
+     .help = "growth of the peak against --base: 100MiB or 5%",
      .common = true},
     {.name = "base",
      .kind = MT_OPTION_TEXT,

@@ -77,7 +77,7 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_TEXT,
      AT(salt),
      .arg = "TEXT",
-     .help = "with --anonymize: same TEXT, same numbers, to compare files (default: by chance)"},
+     .help = "with --anonymize: same TEXT, same numbers, to compare files (default: random)"},
     {.name = "drop-frames",
      .kind = MT_OPTION_FLAG,
      AT(drop_frames),

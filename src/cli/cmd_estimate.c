@@ -88,7 +88,7 @@ static const struct mt_option MODEL[] = {
      .arg = "N",
      .min = 1,
      .max = 1e6,
-     .help = "layers"},
+     .help = "number of layers"},
     {.name = "hidden",
      .kind = MT_OPTION_U64,
      AT(given.hidden),
@@ -102,7 +102,7 @@ static const struct mt_option MODEL[] = {
      .arg = "N",
      .min = 1,
      .max = 1e6,
-     .help = "attention heads"},
+     .help = "number of attention heads"},
     {.name = "kv-heads",
      .kind = MT_OPTION_U64,
      AT(given.kv_heads),
@@ -130,7 +130,7 @@ static const struct mt_option MODEL[] = {
      .arg = "N",
      .min = 1,
      .max = 1e9,
-     .help = "vocabulary"},
+     .help = "size of the vocabulary"},
 };
 
 static const struct mt_option JOB[] = {

@@ -16,9 +16,9 @@ const struct mt_command mt_cmd_info = {
     .usage = "[options] FILE...",
     .description =
         "Says what a file is: format, the PyTorch that wrote it (told from its keys), devices, "
-        "events and the time they cover, settings; what limits its figures (an overflown "
-        "recording, memory older than the first event, no stacks, sizes that do not add up); and "
-        "the command to run next.",
+        "events and the time they cover, settings; what limits its figures (a "
+        "recording that overflowed, memory older than the first event, no stacks, sizes that do "
+        "not add up); and the command to run next.",
     .examples = "memtool info snap.pickle\n"
                 "memtool info -v snap.pickle            every allocator setting too",
     .settings_size = sizeof(struct info_settings),

@@ -49,7 +49,7 @@ const struct mt_command mt_cmd_memory = {
     .usage = "[options] FILE...",
     .description =
         "Adds up the memory in use at the dump by the call stack that allocated it, most first. A "
-        "stack is shown by its innermost line outside PyTorch; --stack 0 prints all of it. "
+        "stack is shown by its innermost line outside PyTorch; --stack full prints all of it. "
         "--format folded prints one line a block for flamegraph.pl, the same lines as PyTorch's "
         "viewer, free blocks included.",
     .examples = "memtool memory snap.pickle                     who holds memory\n"

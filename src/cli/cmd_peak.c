@@ -65,8 +65,9 @@ const struct mt_command mt_cmd_peak = {
         "moment. Memory counts in requested bytes from its allocation until its free has "
         "completed, and what was alive before the recording began counts too, so that the total is "
         "PyTorch's requested_bytes.all.peak.",
-    .examples = "memtool peak snap.pickle                    who holds most at the peak\n"
-                "memtool peak --at oom --by category s.pickle  what filled the card when it failed",
+    .examples =
+        "memtool peak snap.pickle                    who holds most at the peak\n"
+        "memtool peak --at oom --by category snap.pickle  what filled the card when it failed",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct peak_settings),

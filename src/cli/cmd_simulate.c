@@ -85,7 +85,7 @@ const struct mt_command mt_cmd_simulate = {
         "requests and frees are replayed; nothing is scaled or guessed.",
     .examples =
         "memtool simulate snap.pickle                                 what is worth trying\n"
-        "memtool simulate --conf expandable_segments:True snap.pickle one setting",
+        "memtool simulate --conf expandable_segments:True snap.pickle  one setting",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct simulate_settings),

@@ -156,20 +156,48 @@ static void print_options(const struct mt_cli *cli, FILE *to, const struct mt_co
 
 /* ---- examples and verbs ---- */
 
-/* A command a line, with what it does behind it, or where there is no room below it. */
+/* A line of `.examples`: a command, and behind two blanks or more what it does. */
+struct example {
+    int command, words; /* columns of both */
+    const char *says;
+};
+
+static struct example find_example(const char *line)
+{
+    int n = (int)strcspn(line, "\n");
+    const char *gap = strstr(line, "  ");
+    if (!gap || gap >= line + n) {
+        return (struct example){n, 0, ""};
+    }
+    const char *says = gap + strspn(gap, " ");
+    return (struct example){(int)(gap - line), (int)(line + n - says), says};
+}
+
+/* NULL behind the last line. */
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : NULL;
+}
+
+/* What commands do stands in a column behind them, or below each where that is too wide. */
 static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines)
 {
-    while (*lines) {
-        int n = (int)strcspn(lines, "\n");
-        const char *words = strstr(lines, "  ");
-        if (2 + n > help_width(cli) && words && words < lines + n) {
-            fprintf(to, "  %.*s\n", (int)(words - lines), lines);
-            words += strspn(words, " ");
-            fprintf(to, "%*s%.*s\n", NARROW_COLUMN, "", (int)(lines + n - words), words);
-        } else {
-            fprintf(to, "  %.*s\n", n, lines);
+    int column = 0, widest = 0;
+    for (const char *p = lines; p; p = next_line(p)) {
+        struct example e = find_example(p);
+        column = e.words && e.command > column ? e.command : column;
+        widest = e.words > widest ? e.words : widest;
+    }
+    bool behind = 2 + column + 2 + widest <= help_width(cli);
+    for (const char *p = lines; p; p = next_line(p)) {
+        struct example e = find_example(p);
+        int pad = behind ? column - e.command + 2 : NARROW_COLUMN;
+        fprintf(to, "  %.*s", e.command, p);
+        if (e.words) {
+            fprintf(to, "%s%*s%.*s", behind ? "" : "\n", pad, "", e.words, e.says);
         }
-        lines += n + (lines[n] == '\n');
+        fputc('\n', to);
     }
 }
 
