@@ -47,6 +47,8 @@
     X(RT_UNREGISTER, "cudaHostUnregister", RUNTIME)                                                \
     X(RT_ENTRY_POINT, "cudaGetDriverEntryPoint", RUNTIME)                                          \
     X(RT_ENTRY_POINT_VERSION, "cudaGetDriverEntryPointByVersion", RUNTIME)                         \
+    X(RT_ENTRY_POINT_PTSZ, "cudaGetDriverEntryPoint_ptsz", RUNTIME)                                \
+    X(RT_ENTRY_POINT_VERSION_PTSZ, "cudaGetDriverEntryPointByVersion_ptsz", RUNTIME)               \
     X(CU_ALLOC, "cuMemAlloc_v2", DRIVER)                                                           \
     X(CU_FREE, "cuMemFree_v2", DRIVER)                                                             \
     X(CU_ALLOC_MANAGED, "cuMemAllocManaged", DRIVER)                                               \

@@ -77,8 +77,8 @@ void mt_preload_device_look(uint64_t behind)
 {
     int d = 0;
     uint64_t bit, is_free, total;
-    if (!has_device(&d)) {
-        return;
+    if (!has_device(&d) || mt_preload_live()) {
+        return; /* where the cache stands already, what it took would count as taken before */
     }
     bit = UINT64_C(1) << d;
     if ((atomic_load_explicit(&devices.looking, memory_order_relaxed) & bit) ||
@@ -204,7 +204,7 @@ struct question {
     int ctx_device;
     struct answer {
         bool known, pools;
-        uint64_t free_bytes, pool_reserved, pool_used;
+        uint64_t free_bytes, total, pool_reserved, pool_used;
     } answers[MT_RECORD_DEVICES_MAX];
 };
 
@@ -254,7 +254,6 @@ static void ask_device(struct question *q, int device)
     int (*pop)(void **) = REAL(CU_POP, (void **));
     unsigned flags = 0;
     int active = 0;
-    uint64_t total;
     void *ctx = q->ctx && q->ctx_device == device ? q->ctx : NULL, *ignored;
     bool primary = !ctx;
     if (!push || !pop || !retain || !release ||
@@ -264,7 +263,7 @@ static void ask_device(struct question *q, int device)
     }
     if (push(ctx) == 0) {
         struct answer *a = &q->answers[device];
-        a->known = mt_preload_device_free(&a->free_bytes, &total);
+        a->known = mt_preload_device_free(&a->free_bytes, &a->total);
         ask_pools(a, device);
         pop(&ignored);
     }
@@ -288,7 +287,17 @@ static void *work(void *ctx)
     return NULL;
 }
 
-static struct question *new_question(void)
+static uint64_t bits_of(const struct mt_own *own)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < own->devices.n; i++) {
+        int d = own->devices.v[i].device;
+        bits |= d < MT_RECORD_DEVICES_MAX ? UINT64_C(1) << d : 0;
+    }
+    return bits;
+}
+
+static struct question *new_question(const struct mt_own *own)
 {
     int (*current)(void **) = REAL(CU_CURRENT, (void **));
     struct question *q = mt_mem_zalloc(1, sizeof *q);
@@ -300,7 +309,7 @@ static struct question *new_question(void)
         return NULL;
     }
     atomic_store(&q->holders, 2);
-    q->devices = atomic_load(&devices.looked);
+    q->devices = bits_of(own);
     if (!current || current(&q->ctx) != 0 || !q->ctx || !has_device(&q->ctx_device)) {
         q->ctx = NULL;
     }
@@ -349,13 +358,16 @@ static void fill_start(struct mt_own_device *d)
 static void fill_now(struct mt_own_device *d, const struct answer *a)
 {
     d->free_dump = (struct mt_own_bytes){a->known, a->free_bytes};
+    if (a->known && !d->total.known) {
+        d->total = (struct mt_own_bytes){true, a->total};
+    }
     d->pool_reserved = (struct mt_own_bytes){a->pools, a->pool_reserved};
     d->pool_used = (struct mt_own_bytes){a->pools, a->pool_used};
 }
 
 void mt_preload_device_ask(struct mt_own *own)
 {
-    struct question *q = new_question();
+    struct question *q = new_question(own);
     bool started = q && start(q);
     bool now = started && answered(q);
     for (size_t i = 0; i < own->devices.n && own->devices.v[i].device < MT_RECORD_HOST; i++) {

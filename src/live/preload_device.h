@@ -28,9 +28,8 @@ void mt_preload_pool_used(void);
 void mt_preload_pool_created(void *pool, int device);
 void mt_preload_pool_destroyed(void *pool);
 
-/* Asks about devices [0, n) that were looked at, in a thread of its own and for a moment only: a
- * driver that is stuck must not hold up a snapshot. Fills in what is known of own->devices, which
- * are devices in ascending order. Not with a lock. */
+/* Asks about the devices in own->devices, in a thread of its own and for a moment only: a
+ * driver that is stuck must not hold up a snapshot. Fills in what is known. Not with a lock. */
 void mt_preload_device_ask(struct mt_own *own);
 
 /* Free bytes of a device by NVML, `bus` naming it as the driver does ("0000:1a:00.0"); `total` is

@@ -65,6 +65,11 @@ MT_DOOR int cudaMallocHost(void **ptr, size_t size);
 MT_DOOR int cudaFreeHost(void *ptr);
 MT_DOOR int cudaHostRegister(void *ptr, size_t size, unsigned flags);
 MT_DOOR int cudaHostUnregister(void *ptr);
+MT_DOOR int cudaGetDriverEntryPoint_ptsz(const char *symbol, void **function,
+                                         unsigned long long flags, int *status);
+MT_DOOR int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function,
+                                                  unsigned version, unsigned long long flags,
+                                                  int *status);
 MT_DOOR int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
                                     int *status);
 MT_DOOR int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
@@ -157,7 +162,8 @@ MT_DOOR int cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigne
 MT_DOOR int cuLaunchCooperativeKernel_ptsz(void *f, unsigned gx, unsigned gy, unsigned gz,
                                            unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                            void *stream, void **parameters);
-MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
+MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
+                             int *status);
 MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
                                 int *status);
 

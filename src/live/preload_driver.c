@@ -254,10 +254,13 @@ void *mt_preload_replace_proc(const char *symbol, void *function, int version,
     return mt_preload_replace(symbol, function);
 }
 
-MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+/* The release before 12.0 has no `status`; who asks the runtime for this name gets either form, so
+ * what the caller passed there is passed on. */
+MT_DOOR int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
+                             int *status)
 {
-    MT_REAL(CU_PROC, (const char *, void **, int, uint64_t));
-    int result = real(symbol, function, version, flags);
+    MT_REAL(CU_PROC, (const char *, void **, int, uint64_t, int *));
+    int result = real(symbol, function, version, flags, status);
     if (result == 0 && function) {
         *function = mt_preload_replace_proc(symbol, *function, version, flags);
     }
@@ -308,6 +311,8 @@ mt_preload_function mt_preload_watcher(enum mt_preload_call call)
         W(RT_UNREGISTER, cudaHostUnregister),
         W(RT_ENTRY_POINT, cudaGetDriverEntryPoint),
         W(RT_ENTRY_POINT_VERSION, cudaGetDriverEntryPointByVersion),
+        W(RT_ENTRY_POINT_PTSZ, cudaGetDriverEntryPoint_ptsz),
+        W(RT_ENTRY_POINT_VERSION_PTSZ, cudaGetDriverEntryPointByVersion_ptsz),
         W(CU_ALLOC, cuMemAlloc_v2),
         W(CU_FREE, cuMemFree_v2),
         W(CU_ALLOC_MANAGED, cuMemAllocManaged),

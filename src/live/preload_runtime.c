@@ -155,24 +155,52 @@ MT_DOOR int cudaFreeAsync_ptsz(void *ptr, void *stream)
 
 enum { OLDEST_ENTRY_POINTS = 11030 }; /* the release that brought the call without a version */
 
+static int given(int result, const char *symbol, void **function, unsigned version,
+                 unsigned long long flags)
+{
+    if (result == 0 && function) {
+        *function = mt_preload_replace_proc(symbol, *function, (int)version, flags);
+    }
+    return result;
+}
+
+/* In programs that are compiled with a default stream for each thread, no flag means that kind. */
+static unsigned long long of_own_stream(unsigned long long flags)
+{
+    enum { PER_THREAD_STREAM = 2 };
+    return flags == 0 ? PER_THREAD_STREAM : flags;
+}
+
+/* Before CUDA 12 without the last argument. */
 MT_DOOR int cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
                                     int *status)
 {
     MT_REAL(RT_ENTRY_POINT, (const char *, void **, unsigned long long, int *));
-    int result = real(symbol, function, flags, status); /* before CUDA 12 without the last one */
-    if (result == 0 && function) {
-        *function = mt_preload_replace_proc(symbol, *function, OLDEST_ENTRY_POINTS, flags);
-    }
-    return result;
+    return given(real(symbol, function, flags, status), symbol, function, OLDEST_ENTRY_POINTS,
+                 flags);
+}
+
+MT_DOOR int cudaGetDriverEntryPoint_ptsz(const char *symbol, void **function,
+                                         unsigned long long flags, int *status)
+{
+    MT_REAL(RT_ENTRY_POINT_PTSZ, (const char *, void **, unsigned long long, int *));
+    return given(real(symbol, function, flags, status), symbol, function, OLDEST_ENTRY_POINTS,
+                 of_own_stream(flags));
 }
 
 MT_DOOR int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                              unsigned long long flags, int *status)
 {
     MT_REAL(RT_ENTRY_POINT_VERSION, (const char *, void **, unsigned, unsigned long long, int *));
-    int result = real(symbol, function, version, flags, status);
-    if (result == 0 && function) {
-        *function = mt_preload_replace_proc(symbol, *function, (int)version, flags);
-    }
-    return result;
+    return given(real(symbol, function, version, flags, status), symbol, function, version, flags);
+}
+
+MT_DOOR int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function,
+                                                  unsigned version, unsigned long long flags,
+                                                  int *status)
+{
+    MT_REAL(RT_ENTRY_POINT_VERSION_PTSZ,
+            (const char *, void **, unsigned, unsigned long long, int *));
+    return given(real(symbol, function, version, flags, status), symbol, function, version,
+                 of_own_stream(flags));
 }

@@ -44,6 +44,9 @@ FAKE_API int cudaMallocHost(void **ptr, size_t size);
 FAKE_API int cudaFreeHost(void *ptr);
 FAKE_API int cudaHostRegister(void *ptr, size_t size, unsigned flags);
 FAKE_API int cudaHostUnregister(void *ptr);
+FAKE_API int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function,
+                                                   unsigned version, unsigned long long flags,
+                                                   int *status);
 FAKE_API int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                               unsigned long long flags, int *status);
 
@@ -312,4 +315,11 @@ int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsign
 {
     int result = enter();
     return result ? result : driver.get(symbol, function, (int)version, flags, status);
+}
+
+/* No flag means the default stream of each thread. */
+int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function, unsigned version,
+                                          unsigned long long flags, int *status)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, version, flags ? flags : 2, status);
 }

@@ -40,6 +40,8 @@ int cudaHostRegister(void *ptr, size_t size, unsigned flags);
 int cudaHostUnregister(void *ptr);
 int cudaDeviceReset(void);
 int cudaMallocUnwatched(void **ptr, size_t size);
+int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function, unsigned version,
+                                          unsigned long long flags, int *status);
 int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                      unsigned long long flags, int *status);
 
@@ -159,8 +161,10 @@ static void at_the_end(void)
 static void lookups(void)
 {
     int (*alloc)(uint64_t *, size_t);
+    int (*async)(uint64_t *, size_t, void *);
     int (*proc)(const char *, void **, int, uint64_t, int *);
     uint64_t addr = 0;
+    int status = -1;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     take(1 * MIB);
     *(void **)&alloc = dlsym(driver, "cuMemAlloc_v2");
@@ -170,7 +174,15 @@ static void lookups(void)
     EXPECT(proc("cuMemAlloc", (void **)&alloc, 13000, 0, NULL) == 0);
     EXPECT(alloc(&addr, 512 * 1024) == 0);
     EXPECT(cudaGetDriverEntryPointByVersion("cuMemAlloc", (void **)&alloc, 13000, 0, NULL) == 0);
-    EXPECT(alloc(&addr, 512 * 1024) == 0);
+    EXPECT(alloc(&addr, 256 * 1024) == 0);
+    EXPECT(cudaGetDriverEntryPointByVersion_ptsz("cuMemAllocAsync", (void **)&async, 13000, 0,
+                                                 NULL) == 0);
+    EXPECT(async(&addr, 256 * 1024, NULL) == 0);
+    EXPECT(!getenv("MEMTOOL_PRELOAD") ||
+           *(void **)&async == dlsym(RTLD_DEFAULT, "cuMemAllocAsync_ptsz"));
+    /* the name of before 12.0, given out by a runtime for the newer form */
+    EXPECT(proc("cuGetProcAddress", (void **)&proc, 11030, 0, &status) == 0);
+    EXPECT(proc("cuMemAlloc", (void **)&alloc, 13000, 0, &status) == 0 && status == 0);
     EXPECT(!dlsym(driver, "cuMemAllocPitch_v2")); /* this driver has none */
     EXPECT(dlerror());
     EXPECT(dlsym(RTLD_DEFAULT, "cudaMalloc"));
