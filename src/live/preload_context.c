@@ -116,9 +116,9 @@ MT_DOOR int cudaDeviceReset(void)
 MT_DOOR int cudaIpcGetMemHandle(void *handle, void *ptr)
 {
     enum { NOT_SUPPORTED = 801 };
-    static const char text[] =
-        "memtool: cudaIpcGetMemHandle is refused in mode cache for memory that shares its segment; "
-        "mode record leaves the program's memory as it is\n";
+    static const char text[] = "memtool: cudaIpcGetMemHandle is refused in mode cache for memory "
+                               "that does not begin its segment; "
+                               "mode record leaves the program's memory as it is\n";
     struct mt_cache_place place;
     MT_REAL(RT_IPC_HANDLE, (void *, void *));
     struct mt_live *live = ptr ? mt_preload_live() : NULL;
