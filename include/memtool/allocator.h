@@ -104,7 +104,6 @@ struct mt_alloc_event {
                              FREE_COMPLETED: the allocation's; SEGMENT_FREE, SEGMENT_UNMAP: of the
                              call that is running, or the segment's when that is 0 */
     mt_alloc_block block; /* ALLOC, FREE_*: the block */
-    struct mt_alloc_pool_id pool;
 };
 
 /* Sees every event in order, while the allocator is in the middle of its work: it must not call

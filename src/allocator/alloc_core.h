@@ -33,9 +33,11 @@ enum block_state { BLOCK_UNUSED, BLOCK_FREE, BLOCK_IN_USE, BLOCK_PENDING, BLOCK_
 
 struct block {
     uint64_t addr, size, requested;
-    uint32_t prev, next;  /* neighbours in the segment, 0 = none */
-    uint32_t left, right; /* of the free set or the holes; of the list of frees completed by hand */
-    uint32_t stack;       /* of the allocation; 0 when free */
+    /* prev, next: neighbours in the segment, 0 = none; left, right: of the free set or the holes,
+     * or of the list of frees completed by hand. Side by side, both of a pair would be looked at
+     * with one load, which waits when only one of them was just stored. */
+    uint32_t prev, left, next, right;
+    uint32_t stack; /* of the allocation; 0 when free */
     uint32_t bin;
     uint32_t segment;
     uint32_t gc_base;    /* the pool's call count when it became free */

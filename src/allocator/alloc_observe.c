@@ -5,15 +5,13 @@
 void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i, uint32_t stack)
 {
     const struct block *b = block_at(a, i);
-    const struct bin *bin = bin_of(a, b);
     a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){
                                               .kind = kind,
                                               .addr = b->addr,
                                               .size = b->requested,
-                                              .stream = bin->stream,
+                                              .stream = bin_of(a, b)->stream,
                                               .stack = stack,
                                               .block = {i},
-                                              .pool = a->pairs.v[bin->pair].id,
                                           });
 }
 
@@ -31,6 +29,5 @@ void mt_observe_range(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_
                                               .size = size,
                                               .stream = bin->stream,
                                               .stack = a->stack ? a->stack : s->stack,
-                                              .pool = a->pairs.v[bin->pair].id,
                                           });
 }

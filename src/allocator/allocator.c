@@ -203,7 +203,6 @@ static enum mt_status refuse(struct mt_alloc *a, const struct way *w, struct mt_
                                                   .size = w->size,
                                                   .stream = bin->stream,
                                                   .stack = a->stack,
-                                                  .pool = a->pairs.v[bin->pair].id,
                                               });
     }
     a->stats.num_ooms++;

@@ -34,7 +34,12 @@ static void on_event(void *ctx, const struct mt_alloc_event *e)
 {
     const struct mt_live_device *d = ctx;
     struct mt_recorder *r = d->live->recorder;
-    mt_recorder_event(r, d->ordinal, actions[e->kind], e->addr, e->size, e->stream, e->stack);
+    enum mt_record_action action = actions[e->kind];
+    if (MT_LIKELY(mt_recorder_is_ready(r, d->ordinal, e->stream))) {
+        mt_recorder_append(r, d->ordinal, action, e->addr, e->size, e->stack);
+    } else {
+        mt_recorder_event(r, d->ordinal, action, e->addr, e->size, e->stream, e->stack);
+    }
 }
 
 /* Nobody watches while nothing is recorded. */

@@ -132,14 +132,14 @@ static void walk_frames(const struct mt_python *py, void *frame, struct mt_raw_s
 
 /* ---- directly ---- */
 
-static uintptr_t word_at(uintptr_t base, uint16_t offset)
+static inline uintptr_t word_at(uintptr_t base, uint16_t offset)
 {
     uintptr_t word;
     memcpy(&word, (const char *)base + offset, sizeof word);
     return word;
 }
 
-static bool holds_python(const struct mt_python_layout *l, uintptr_t frame)
+static inline bool holds_python(const struct mt_python_layout *l, uintptr_t frame)
 {
     return *((const int8_t *)frame + l->owner) != l->not_python;
 }
@@ -150,35 +150,47 @@ static uintptr_t current_frame(const struct mt_python_layout *l, const void *sta
     return l->cframe >= 0 && at ? word_at(at, (uint16_t)l->cframe) : at;
 }
 
-/* The hash goes along in a register: through memory it would cost more than the walk. */
-static void walk_chain(const struct mt_python_layout *l, intptr_t code_start, uintptr_t frame,
+/* All that the loop needs goes along in registers: through memory it would cost more than the
+ * walk. */
+static void walk_chain(const struct mt_python_layout *layout, intptr_t code_start, uintptr_t frame,
                        struct mt_raw_stack *out, uint32_t max)
 {
+    const struct mt_python_layout l = *layout;
+    struct mt_raw_frame *to = &out->frames[out->n], *end = &out->frames[max];
     uint64_t hash = out->hash;
-    uint32_t n = out->n;
-    for (; frame && n < max; frame = word_at(frame, l->previous)) {
-        if (!holds_python(l, frame)) {
+    for (; frame && to < end; frame = word_at(frame, l.previous)) {
+        if (!holds_python(&l, frame)) {
             continue;
         }
-        uintptr_t code = word_at(frame, l->code);
-        intptr_t at = (intptr_t)(word_at(frame, l->instruction) - code) - code_start;
-        out->frames[n] = (struct mt_raw_frame){code, at < 0 ? 0 : at};
-        hash = mt_raw_frame_hash(hash, &out->frames[n++]);
+        uintptr_t code = word_at(frame, l.code);
+        intptr_t at = (intptr_t)(word_at(frame, l.instruction) - code) - code_start;
+        const struct mt_raw_frame f = {code, at < 0 ? 0 : at};
+        hash = mt_raw_frame_hash(hash, &f);
+        *to++ = f;
     }
     out->hash = hash;
-    out->n = n;
+    out->n = (uint32_t)(to - out->frames);
+}
+
+static void capture_by_functions(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max)
+{
+    int gil;
+    if (mt_python_enter(py, &gil)) {
+        walk_frames(py, py->get_frame(py->thread_state()), out, max);
+        mt_python_leave(py, gil);
+    }
 }
 
 void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max)
 {
-    const void *state = py->found ? own_thread_state(py) : NULL;
     intptr_t code_start = atomic_load_explicit(&py->code_start, memory_order_relaxed);
-    int gil;
-    if (state && code_start > 0) {
+    if (MT_UNLIKELY(code_start <= 0)) {
+        capture_by_functions(py, out, max);
+        return;
+    }
+    const void *state = py->thread_state(); /* NULL, too, where the interpreter has ended */
+    if (state) {
         walk_chain(py->layout, code_start, current_frame(py->layout, state), out, max);
-    } else if (state && mt_python_enter(py, &gil)) {
-        walk_frames(py, py->get_frame(py->thread_state()), out, max);
-        mt_python_leave(py, gil);
     }
 }
 

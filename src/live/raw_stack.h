@@ -42,8 +42,8 @@ static inline void mt_raw_stack_reset(struct mt_raw_stack *s)
 /* Short, for it is paid for every frame of every stack; stacks are compared in full behind it. */
 static inline uint64_t mt_raw_frame_hash(uint64_t hash, const struct mt_raw_frame *f)
 {
-    hash = (hash ^ f->code ^ ((uint64_t)f->at << 48)) * 0x9e3779b97f4a7c15u;
-    return hash ^ (hash >> 29);
+    hash = ((hash ^ f->code) + (uint64_t)f->at) * 0x9e3779b97f4a7c15u;
+    return hash >> 29 | hash << 35;
 }
 
 /* The caller keeps n below MT_RAW_FRAMES_MAX. */

@@ -81,9 +81,9 @@ void mt_recorder_free(struct mt_recorder *r)
 
 /* ---- stacks ---- */
 
-void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out)
+static void capture_with_c(const struct mt_recorder *r, uint32_t how, uint32_t max,
+                           struct mt_raw_stack *out)
 {
-    uint32_t max = how >> MT_HOW_FRAMES_SHIFT;
     if (how & MT_HOW_C) {
         mt_c_stack_capture(out, max);
     }
@@ -91,6 +91,16 @@ void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct m
         /* both kinds: Python's have room of their own behind C's */
         uint32_t room = MT_RAW_FRAMES_MAX - out->n;
         mt_python_capture(&r->python, out, out->n + (max < room ? max : room));
+    }
+}
+
+void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out)
+{
+    uint32_t max = how >> MT_HOW_FRAMES_SHIFT;
+    if (MT_LIKELY((how & (MT_HOW_PYTHON | MT_HOW_C)) == MT_HOW_PYTHON)) {
+        mt_python_capture(&r->python, out, max);
+    } else {
+        capture_with_c(r, how, max, out);
     }
 }
 
@@ -205,11 +215,6 @@ uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack 
 
 /* ---- events ---- */
 
-void mt_recorder_tick(struct mt_recorder *r)
-{
-    (void)mt_event_clock_now(&r->clock);
-}
-
 static bool know_stream(struct mt_recorder *r, uint64_t stream)
 {
     if (stream != r->last_stream) {
@@ -238,6 +243,14 @@ static bool ring_ready(struct mt_recorder *r, struct mt_record_ring *ring)
 bool mt_recorder_ready(struct mt_recorder *r, int device, uint64_t stream)
 {
     return know_stream(r, stream) && ring_ready(r, &r->rings[device]);
+}
+
+void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
+                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack)
+{
+    if (device >= 0 && device < MT_RECORD_RINGS && mt_recorder_ready(r, device, stream)) {
+        mt_recorder_append(r, device, action, addr, size, stack);
+    }
 }
 
 void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end)

@@ -99,7 +99,7 @@ static inline bool mt_recorder_on(const struct mt_recorder *r)
 /* Bits of mt_recorder.how; the number of frames stands above them. */
 enum { MT_HOW_ON = 1, MT_HOW_PYTHON = 2, MT_HOW_C = 4, MT_HOW_FREES = 8, MT_HOW_FRAMES_SHIFT = 8 };
 
-/* Catches a stack as `how` says. */
+/* Catches a stack, appended to an empty one, as `how` says. */
 void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out);
 
 /* Catches the calling thread's stack; an empty one when recording is off, or at a free that is not
@@ -143,26 +143,31 @@ uint32_t mt_recorder_add_stack(struct mt_recorder *r, const struct mt_raw_stack 
                                const struct mt_stack_text *text) MT_NODISCARD;
 
 /* Reads the clock for the events that follow. */
-void mt_recorder_tick(struct mt_recorder *r);
+static inline void mt_recorder_tick(struct mt_recorder *r)
+{
+    (void)mt_event_clock_now(&r->clock);
+}
 
 /* Makes the ring of `device` and the index of `stream` ready; false when out of memory. */
 bool mt_recorder_ready(struct mt_recorder *r, int device, uint64_t stream) MT_NODISCARD;
 
+static inline bool mt_recorder_is_ready(const struct mt_recorder *r, int device, uint64_t stream)
+{
+    return stream == r->last_stream && r->rings[device].v;
+}
+
 /* Appends an event of `device` (or MT_RECORD_HOST), overwriting the oldest when the ring is full.
  * An event that finds no memory for a ring or a stream is lost without a word: recording never
  * fails a program. */
-static inline void mt_recorder_event(struct mt_recorder *r, int device,
-                                     enum mt_record_action action, uint64_t addr, uint64_t size,
-                                     uint64_t stream, uint32_t stack)
+void mt_recorder_event(struct mt_recorder *r, int device, enum mt_record_action action,
+                       uint64_t addr, uint64_t size, uint64_t stream, uint32_t stack);
+
+/* The same where the ring and the stream are ready. */
+static inline void mt_recorder_append(struct mt_recorder *r, int device,
+                                      enum mt_record_action action, uint64_t addr, uint64_t size,
+                                      uint32_t stack)
 {
-    if (device < 0 || device >= MT_RECORD_RINGS) {
-        return;
-    }
     struct mt_record_ring *ring = &r->rings[device];
-    if (MT_UNLIKELY(stream != r->last_stream || !ring->v) &&
-        !mt_recorder_ready(r, device, stream)) {
-        return;
-    }
     ring->v[ring->next] = (struct mt_record_event){
         .addr = addr,
         .size = size,

@@ -47,19 +47,21 @@ void mt_stack_table_release(struct mt_stack_table *t)
     memset(t, 0, sizeof *t);
 }
 
+static inline bool is_stack(const struct mt_stack_table *t, const struct mt_live_stack *s,
+                            const struct mt_raw_stack *raw)
+{
+    return s->hash == raw->hash && s->n_raw == raw->n &&
+           memcmp(&t->raw.v[s->first_raw], raw->frames, raw->n * sizeof raw->frames[0]) == 0;
+}
+
 uint32_t mt_stack_table_find(const struct mt_stack_table *t, const struct mt_raw_stack *raw)
 {
-    for (size_t at = raw->hash & t->stack_mask;; at = (at + 1) & t->stack_mask) {
-        uint32_t id = t->stack_slots[at];
-        if (id == 0) {
-            return 0;
-        }
-        const struct mt_live_stack *s = &t->stacks.v[id];
-        if (s->hash == raw->hash && s->n_raw == raw->n &&
-            memcmp(&t->raw.v[s->first_raw], raw->frames, raw->n * sizeof raw->frames[0]) == 0) {
-            return id;
-        }
+    const struct mt_live_stack *stacks = t->stacks.v;
+    size_t at = raw->hash & t->stack_mask;
+    while (t->stack_slots[at] != 0 && !is_stack(t, &stacks[t->stack_slots[at]], raw)) {
+        at = (at + 1) & t->stack_mask;
     }
+    return t->stack_slots[at];
 }
 
 static uint64_t frame_hash(const struct mt_live_frame *f)
