@@ -16,7 +16,7 @@ struct mt_listing {
     struct mt_arena arena;
     struct mt_str *labels; /* by stack id; .p NULL: not made yet */
     struct mt_buf scratch;
-    struct mt_buf line; /* of JSON */
+    struct mt_buf line; /* scratch of the ways to print */
     size_t more;        /* lines beyond the limit */
     size_t left_out;    /* events that the filter removed */
     int64_t first_us;   /* MT_NO_TIME: no times */

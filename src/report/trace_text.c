@@ -215,16 +215,18 @@ void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
     const struct mt_event *e = at->event;
     struct mt_size_text alive = mt_report_size(x->r, named->now->live_bytes);
     struct mt_size_text time = {""};
-    struct mt_buf b = {0};
+    struct mt_buf *b = &x->line;
     const char *label = e->stack ? mt_listing_label(x, e->stack) : "";
     if (e->time_us != MT_NO_TIME && x->first_us != MT_NO_TIME) {
         time = mt_duration_text(e->time_us - x->first_us);
     }
-    say(&b, x, at, named);
-    (layout_of(x->r) == ALL_BELOW ? print_short : print_long)(x, at, time.s, mt_buf_view(&b).p,
-                                                              alive.s, label);
-    x->failed |= b.failed;
-    mt_buf_release(&b);
+    mt_buf_reset(b);
+    say(b, x, at, named);
+    x->failed |= b->failed;
+    if (!x->failed) {
+        (layout_of(x->r) == ALL_BELOW ? print_short : print_long)(x, at, time.s, b->p, alive.s,
+                                                                  label);
+    }
 }
 
 /* ---- CSV ---- */

@@ -53,6 +53,8 @@ struct mt_str mt_str_basename(struct mt_str path)
     return (struct mt_str){path.p + i, path.n - i};
 }
 
+#define PRINTF_ROOM 64 /* bytes that mt_buf_printf sees to before it knows how many it needs */
+
 void mt_buf_release(struct mt_buf *b)
 {
     mt_mem_free(b->p);
@@ -109,18 +111,25 @@ void mt_buf_char(struct mt_buf *b, char c)
     mt_buf_add(b, &c, 1);
 }
 
+/* Into the room that there is, which is nearly always enough, and again when it was not. */
 void mt_buf_printf(struct mt_buf *b, const char *format, ...)
 {
     va_list args;
-    va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (n < 0 || !make_room(b, (size_t)n)) {
-        b->failed = true;
+    if (!make_room(b, PRINTF_ROOM)) {
         return;
     }
     va_start(args, format);
-    vsnprintf(b->p + b->n, (size_t)n + 1, format, args);
+    int n = vsnprintf(b->p + b->n, b->cap - b->n, format, args);
     va_end(args);
-    b->n += (size_t)n;
+    if (n >= 0 && (size_t)n >= b->cap - b->n) {
+        b->p[b->n] = '\0';
+        if (!make_room(b, (size_t)n)) {
+            return;
+        }
+        va_start(args, format);
+        n = vsnprintf(b->p + b->n, b->cap - b->n, format, args);
+        va_end(args);
+    }
+    b->failed |= n < 0;
+    b->n += n < 0 ? 0 : (size_t)n;
 }

@@ -52,6 +52,17 @@ START_TEST(growing)
     ck_assert_uint_eq(b.n, 10000);
     ck_assert_int_eq(b.p[b.n], '\0');
     ck_assert_int_eq(b.p[9998], '9');
+    for (int width = 60; width < 70; width++) { /* about the room that is seen to beforehand */
+        struct mt_buf one = {0};
+        mt_buf_printf(&one, "%*d", width, 7);
+        ck_assert_uint_eq(one.n, (size_t)width);
+        ck_assert_uint_eq(strlen(one.p), (size_t)width);
+        ck_assert_int_eq(one.p[width - 1], '7');
+        mt_buf_release(&one);
+    }
+    mt_buf_printf(&b, "%20000d", 1); /* more than doubling gives */
+    ck_assert_uint_eq(b.n, 30000);
+    ck_assert_int_eq(b.p[29999], '1');
     mt_buf_reset(&b);
     mt_buf_char(&b, 'x');
     mt_buf_str(&b, MT_STR("y\0z"));
