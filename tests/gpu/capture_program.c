@@ -252,6 +252,9 @@ static void die(int number, const char *file)
     for (int i = 0; file && i < 1000 && access(file, F_OK) != 0; i++) {
         nanosleep(&moment, NULL);
     }
+    for (int i = 0; file && i < 20; i++) {
+        nanosleep(&moment, NULL); /* until memtool has been told of the file */
+    }
     raise(number);
 }
 
