@@ -14,6 +14,12 @@ struct mt_card_settings {
 
 extern const struct mt_option MT_CARD_OPTIONS[]; /* of struct mt_card_settings */
 enum { MT_CARD_OPTIONS_N = 2 };
+/* Their group, for a verb whose settings have them in the field `card`. */
+#define MT_CARD_GROUP(settings)                                                                    \
+    {                                                                                              \
+        .title = "The card", .options = MT_CARD_OPTIONS, .n = MT_CARD_OPTIONS_N,                   \
+        .offset = offsetof(settings, card)                                                         \
+    }
 
 struct mt_card_input {
     struct mt_account_figures figures;

@@ -49,7 +49,8 @@ static const struct mt_option OPTIONS[] = {
      .help = "Python stacks, or C++ ones as well (makes a dump a hundred times slower)"},
 };
 
-static const struct mt_option_group GROUPS[] = {{"Capture", OPTIONS, MT_COUNT(OPTIONS), 0}};
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Capture", .options = OPTIONS, .n = MT_COUNT(OPTIONS)}};
 
 const struct mt_command mt_cmd_capture = {
     .name = "capture",

@@ -16,8 +16,6 @@ struct check_settings {
     struct mt_filter filter;
 };
 
-static void defaults(void *settings);
-static void release(void *settings);
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 /* ---- options: each sets its rule's bit ---- */
@@ -149,7 +147,7 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Budgets", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {.title = "Budgets", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_FILTER_GROUP(struct check_settings),
 };
 
@@ -166,22 +164,10 @@ const struct mt_command mt_cmd_check = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct settings),
-    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
-
-static void defaults(void *settings)
-{
-    mt_filter_init(&((struct check_settings *)settings)->filter);
-}
-
-static void release(void *settings)
-{
-    mt_filter_release(&((struct check_settings *)settings)->filter);
-}
 
 /* ---- measuring ---- */
 

@@ -37,7 +37,7 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Report", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {.title = "Report", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_FILTER_GROUP(struct mt_filter_settings),
 };
 
@@ -56,11 +56,9 @@ const struct mt_command mt_cmd_compare = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct compare_settings),
-    .defaults = mt_filter_settings_defaults,
     .min_files = 2,
     .max_files = 2,
     .run = run,
-    .release = mt_filter_settings_release,
 };
 
 struct pair {

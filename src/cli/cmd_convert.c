@@ -40,7 +40,6 @@ struct convert_settings {
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
-static void release(void *settings);
 
 /* JSON repeats the stacks that a pickle shares: recordings grow 8 to 40 times. */
 #define MAX_OUTPUT_AUTO UINT64_MAX
@@ -105,9 +104,8 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Converting", OPTIONS, MT_COUNT(OPTIONS), 0},
-    {"Part of the recording", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
-     offsetof(struct convert_settings, filter)},
+    {.title = "Converting", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_FILTER_GROUP_TITLED("Part of the recording", struct convert_settings),
 };
 
 const struct mt_command mt_cmd_convert = {
@@ -131,7 +129,6 @@ const struct mt_command mt_cmd_convert = {
     .min_files = 1,
     .max_files = 1,
     .run = run,
-    .release = release,
 };
 
 static void defaults(void *settings)
@@ -141,13 +138,6 @@ static void defaults(void *settings)
     c->at.kind = MT_AT_END;
     c->max_samples = 20000;
     c->max_output = MAX_OUTPUT_AUTO;
-    mt_filter_init(&c->filter);
-}
-
-static void release(void *settings)
-{
-    struct convert_settings *c = settings;
-    mt_filter_release(&c->filter);
 }
 
 /* ---- what to write ---- */

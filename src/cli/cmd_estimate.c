@@ -241,8 +241,8 @@ static const struct mt_option JOB[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Model", MODEL, MT_COUNT(MODEL), 0},
-    {"Job", JOB, MT_COUNT(JOB), 0},
+    {.title = "Model", .options = MODEL, .n = MT_COUNT(MODEL)},
+    {.title = "Job", .options = JOB, .n = MT_COUNT(JOB)},
 };
 
 const struct mt_command mt_cmd_estimate = {

@@ -14,7 +14,6 @@ struct frag_settings {
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
-static void release(void *settings);
 
 static const struct mt_option OPTIONS[] = {
     {.name = "at",
@@ -50,20 +49,12 @@ const struct mt_command mt_cmd_frag = {
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
 
 static void defaults(void *settings)
 {
     struct frag_settings *x = settings;
     x->at.kind = MT_AT_END;
-    mt_filter_init(&x->filter);
-}
-
-static void release(void *settings)
-{
-    struct frag_settings *x = settings;
-    mt_filter_release(&x->filter);
 }
 
 struct visit {

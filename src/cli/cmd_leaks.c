@@ -17,7 +17,6 @@ struct leaks_settings {
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
-static void release(void *settings);
 
 /* A number is events; anything else is an annotation's name. */
 static enum mt_status parse_period(void *field, const char *text, struct mt_error *err)
@@ -98,7 +97,6 @@ const struct mt_command mt_cmd_leaks = {
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
 
 static void defaults(void *settings)
@@ -106,13 +104,6 @@ static void defaults(void *settings)
     struct leaks_settings *x = settings;
     x->threshold = MT_LEAK_THRESHOLD;
     x->within = 10;
-    mt_filter_init(&x->filter);
-}
-
-static void release(void *settings)
-{
-    struct leaks_settings *x = settings;
-    mt_filter_release(&x->filter);
 }
 
 /* The worst device so far. */

@@ -39,7 +39,7 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Report", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {.title = "Report", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_FILTER_GROUP(struct mt_filter_settings),
 };
 
@@ -58,11 +58,9 @@ const struct mt_command mt_cmd_memory = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct memory_settings),
-    .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = mt_filter_settings_release,
 };
 
 static enum mt_status add_device(struct mt_memory_devices *list, const struct mt_snapshot *s,

@@ -18,8 +18,6 @@ struct peak_settings {
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
-static void defaults(void *settings);
-static void release(void *settings);
 
 static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
                                        "annotation", "stream", "pool", "category", NULL};
@@ -71,23 +69,9 @@ const struct mt_command mt_cmd_peak = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct peak_settings),
-    .defaults = defaults,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
-
-static void defaults(void *settings)
-{
-    struct peak_settings *x = settings;
-    mt_filter_init(&x->filter);
-}
-
-static void release(void *settings)
-{
-    struct peak_settings *x = settings;
-    mt_filter_release(&x->filter);
-}
 
 static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
 {

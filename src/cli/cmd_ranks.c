@@ -21,7 +21,6 @@ struct ranks_settings {
 };
 
 static void defaults(void *settings);
-static void release(void *settings);
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option OPTIONS[] = {
@@ -42,7 +41,7 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Comparing", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {.title = "Comparing", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_FILTER_GROUP(struct ranks_settings),
 };
 
@@ -65,19 +64,12 @@ const struct mt_command mt_cmd_ranks = {
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
 
 static void defaults(void *settings)
 {
     struct ranks_settings *x = settings;
     x->threshold_pct = 5;
-    mt_filter_init(&x->filter);
-}
-
-static void release(void *settings)
-{
-    mt_filter_release(&((struct ranks_settings *)settings)->filter);
 }
 
 /* ---- what was named ---- */

@@ -46,9 +46,8 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"State", OPTIONS, MT_COUNT(OPTIONS), 0},
-    {"Picture", MT_PICTURE_OPTIONS, MT_PICTURE_OPTIONS_N,
-     offsetof(struct segment_plot_settings, picture)},
+    {.title = "State", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_PICTURE_GROUP(struct segment_plot_settings),
 };
 
 const struct mt_command mt_cmd_segment_plot = {
@@ -74,7 +73,6 @@ const struct mt_command mt_cmd_segment_plot = {
 static void defaults(void *settings)
 {
     struct segment_plot_settings *set = settings;
-    mt_picture_defaults(&set->picture);
     set->at.kind = MT_AT_END;
     set->device = -1;
 }

@@ -38,7 +38,7 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Report", OPTIONS, MT_COUNT(OPTIONS), 0},
+    {.title = "Report", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_FILTER_GROUP(struct mt_filter_settings),
 };
 
@@ -57,11 +57,9 @@ const struct mt_command mt_cmd_segments = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct segments_settings),
-    .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = mt_filter_settings_release,
 };
 
 static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,

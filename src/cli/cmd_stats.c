@@ -6,7 +6,8 @@
 #include "each_file.h"
 
 struct stats_settings {
-    struct mt_filter_settings filters; /* first: with the common options at its head */
+    struct mt_common common;
+    struct mt_filter filter;
     struct mt_card_settings card;
 };
 
@@ -18,9 +19,8 @@ struct stats_input {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option_group GROUPS[] = {
-    {"The card", MT_CARD_OPTIONS, MT_CARD_OPTIONS_N, offsetof(struct stats_settings, card)},
-    {"Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N,
-     offsetof(struct stats_settings, filters) + offsetof(struct mt_filter_settings, filter)},
+    MT_CARD_GROUP(struct stats_settings),
+    MT_FILTER_GROUP(struct stats_settings),
 };
 
 const struct mt_command mt_cmd_stats = {
@@ -39,11 +39,9 @@ const struct mt_command mt_cmd_stats = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct stats_settings),
-    .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = mt_filter_settings_release,
 };
 
 /* The banner speaks of the whole file, so with a filter it takes totals of its own. */
@@ -135,14 +133,12 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct stats_settings *o = settings;
-    struct mt_filter_settings *filters = &o->filters;
     struct mt_card_input card = {0};
     struct stats_input in = {&card.figures};
     struct mt_each_file each = {.report = report, .settings = &in};
-    int code = mt_cli_no_fate_filters(cli, &filters->filter, "memtool trace");
+    int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
     code = code ? code : mt_card_input_read(cli, &o->card, &card);
-    code = code ? code
-                : mt_cli_each_file(cli, &filters->common, &filters->filter, files, n_files, &each);
+    code = code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
     mt_card_input_release(&card);
     return code;
 }

@@ -27,12 +27,10 @@ const struct mt_command mt_cmd_trace = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct mt_filter_settings),
-    .defaults = mt_filter_settings_defaults,
     .min_files = 1,
     .max_files = -1,
     .flags = MT_COMMAND_PAGER,
     .run = run,
-    .release = mt_filter_settings_release,
 };
 
 static enum mt_status list_device(const struct mt_report *r, const struct mt_snapshot *s,

@@ -21,8 +21,6 @@ struct trace_plot_settings {
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
-static void defaults(void *settings);
-static void release(void *settings);
 
 static const char *const AXES[] = {"event", "time", NULL};
 
@@ -67,9 +65,8 @@ static const struct mt_option OPTIONS[] = {
 };
 
 static const struct mt_option_group GROUPS[] = {
-    {"Timeline", OPTIONS, MT_COUNT(OPTIONS), 0},
-    {"Picture", MT_PICTURE_OPTIONS, MT_PICTURE_OPTIONS_N,
-     offsetof(struct trace_plot_settings, picture)},
+    {.title = "Timeline", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_PICTURE_GROUP(struct trace_plot_settings),
     MT_FILTER_GROUP(struct trace_plot_settings),
 };
 
@@ -87,25 +84,10 @@ const struct mt_command mt_cmd_trace_plot = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct trace_plot_settings),
-    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
-    .release = release,
 };
-
-static void defaults(void *settings)
-{
-    struct trace_plot_settings *set = settings;
-    mt_filter_init(&set->filter);
-    mt_picture_defaults(&set->picture);
-}
-
-static void release(void *settings)
-{
-    struct trace_plot_settings *set = settings;
-    mt_filter_release(&set->filter);
-}
 
 /* A device of a file with all that its panel is drawn from. */
 struct subject {

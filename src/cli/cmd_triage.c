@@ -26,7 +26,7 @@ static const struct mt_option OPTIONS[] = {
 
 static const struct mt_option_group GROUPS[] = {
     {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
-    {"The card", MT_CARD_OPTIONS, MT_CARD_OPTIONS_N, offsetof(struct triage_settings, card)},
+    MT_CARD_GROUP(struct triage_settings),
 };
 
 const struct mt_command mt_cmd_triage = {

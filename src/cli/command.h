@@ -57,6 +57,10 @@ struct mt_option_group {
     const struct mt_option *options;
     size_t n;
     size_t offset; /* of the group's struct inside the command's settings */
+    /* Of that struct: what it starts as, when not all zero, and freeing what options put into it.
+     */
+    void (*init)(void *group);
+    void (*release)(void *group);
 };
 
 /* The group that every verb has; must be the first field of each command's settings. */
@@ -88,10 +92,15 @@ extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
     MT_FILTER_OPTIONS[];           /* of struct mt_filter; a verb makes a group of it */
 enum { MT_FILTER_OPTIONS_N = 11 }; /* a constant, so that groups may be static */
+void mt_filter_group_init(void *filter);
+void mt_filter_group_release(void *filter);
 /* The group of the filters for a verb whose settings have them in the field `filter`. */
-#define MT_FILTER_GROUP(settings)                                                                  \
+#define MT_FILTER_GROUP(settings) MT_FILTER_GROUP_TITLED("Filters", settings)
+#define MT_FILTER_GROUP_TITLED(heading, settings)                                                  \
     {                                                                                              \
-        "Filters", MT_FILTER_OPTIONS, MT_FILTER_OPTIONS_N, offsetof(settings, filter)              \
+        .title = heading, .options = MT_FILTER_OPTIONS, .n = MT_FILTER_OPTIONS_N,                  \
+        .offset = offsetof(settings, filter), .init = mt_filter_group_init,                        \
+        .release = mt_filter_group_release                                                         \
     }
 
 /* The process as a verb sees it. */
@@ -125,11 +134,10 @@ struct mt_command {
     const struct mt_option_group *groups; /* the verb's own; MT_GROUP_COMMON comes by itself */
     size_t n_groups;
     size_t settings_size;             /* of a struct that begins with struct mt_common */
-    void (*defaults)(void *settings); /* may be NULL: all zero but for the common ones */
+    void (*defaults)(void *settings); /* may be NULL: what the groups start with, else zero */
     int min_files, max_files;         /* max < 0: any number */
     unsigned flags;                   /* enum mt_command_flag */
     int (*run)(struct mt_cli *cli, void *settings, char **files, size_t n_files); /* exit code */
-    void (*release)(void *settings);                                              /* may be NULL */
 };
 
 extern const struct mt_command *const MT_COMMANDS[]; /* NULL-terminated, in the order of --help */

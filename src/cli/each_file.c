@@ -73,15 +73,3 @@ int mt_cli_no_event_filters(struct mt_cli *cli, const struct mt_filter *filter, 
     }
     return mt_cli_no_fate_filters(cli, filter, instead);
 }
-
-/* ---- settings with filters ---- */
-
-void mt_filter_settings_defaults(void *settings)
-{
-    mt_filter_init(&((struct mt_filter_settings *)settings)->filter);
-}
-
-void mt_filter_settings_release(void *settings)
-{
-    mt_filter_release(&((struct mt_filter_settings *)settings)->filter);
-}

@@ -26,12 +26,10 @@ int mt_cli_no_event_filters(struct mt_cli *cli, const struct mt_filter *filter,
 /* The same for --live and --freed. */
 int mt_cli_no_fate_filters(struct mt_cli *cli, const struct mt_filter *filter, const char *instead);
 
-/* A verb whose settings are struct mt_filter_settings or begin with it may use these two. */
+/* The settings of a verb that has filters and no other options, or their beginning. */
 struct mt_filter_settings {
     struct mt_common common;
     struct mt_filter filter;
 };
-void mt_filter_settings_defaults(void *settings);
-void mt_filter_settings_release(void *settings);
 
 #endif

@@ -87,10 +87,7 @@ static int run_command(struct mt_cli *cli, const struct mt_command *c, int argc,
     }
     mt_option_set_free_values(&set);
     mt_option_set_release(&set);
-    if (c->release) {
-        c->release(settings);
-    }
-    mt_mem_free(settings);
+    mt_settings_free(c, settings);
     return code;
 }
 

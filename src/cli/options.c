@@ -81,10 +81,27 @@ void *mt_settings_new(const struct mt_cli *cli, const struct mt_command *command
     common->stack_lines = -1;
     common->max_depth = 1000;
     common->max_events = UINT32_MAX;
+    for (size_t i = 0; i < command->n_groups; i++) {
+        const struct mt_option_group *g = &command->groups[i];
+        if (g->init) {
+            g->init((char *)common + g->offset);
+        }
+    }
     if (command->defaults) {
         command->defaults(common);
     }
     return common;
+}
+
+void mt_settings_free(const struct mt_command *command, void *settings)
+{
+    for (size_t i = 0; i < command->n_groups; i++) {
+        const struct mt_option_group *g = &command->groups[i];
+        if (g->release) {
+            g->release((char *)settings + g->offset);
+        }
+    }
+    mt_mem_free(settings);
 }
 
 /* ---- what getopt_long wants ---- */

@@ -49,5 +49,6 @@ const char *mt_suggest(const char *word, const char *const *names, size_t n);
 
 /* Settings of a verb with all defaults filled in; dies when out of memory. */
 void *mt_settings_new(const struct mt_cli *cli, const struct mt_command *command);
+void mt_settings_free(const struct mt_command *command, void *settings);
 
 #endif

@@ -132,5 +132,7 @@ static const struct mt_option READING[] = {
      .help = "refuse input with more events (default 4294967295)"},
 };
 
-const struct mt_option_group MT_GROUP_COMMON = {"Output", COMMON, MT_COUNT(COMMON), 0};
-const struct mt_option_group MT_GROUP_READING = {"Reading", READING, MT_COUNT(READING), 0};
+const struct mt_option_group MT_GROUP_COMMON = {
+    .title = "Output", .options = COMMON, .n = MT_COUNT(COMMON)};
+const struct mt_option_group MT_GROUP_READING = {
+    .title = "Reading", .options = READING, .n = MT_COUNT(READING)};

@@ -217,3 +217,13 @@ const struct mt_option MT_FILTER_OPTIONS[] = {
      .help = "only memory that is freed in the trace"},
 };
 _Static_assert(MT_COUNT(MT_FILTER_OPTIONS) == MT_FILTER_OPTIONS_N, "command.h states how many");
+
+void mt_filter_group_init(void *filter)
+{
+    mt_filter_init(filter);
+}
+
+void mt_filter_group_release(void *filter)
+{
+    mt_filter_release(filter);
+}

@@ -57,8 +57,9 @@ const struct mt_option MT_PICTURE_OPTIONS[] = {
 };
 _Static_assert(MT_COUNT(MT_PICTURE_OPTIONS) == MT_PICTURE_OPTIONS_N, "picture.h states how many");
 
-void mt_picture_defaults(struct mt_picture *p)
+void mt_picture_group_init(void *picture)
 {
+    struct mt_picture *p = picture;
     p->scale = 2;
 }
 

@@ -17,7 +17,13 @@ struct mt_picture {
 };
 extern const struct mt_option MT_PICTURE_OPTIONS[];
 enum { MT_PICTURE_OPTIONS_N = 7 };
-void mt_picture_defaults(struct mt_picture *p);
+void mt_picture_group_init(void *picture);
+/* Their group, for a verb whose settings have them in the field `picture`. */
+#define MT_PICTURE_GROUP(settings)                                                                 \
+    {                                                                                              \
+        .title = "Picture", .options = MT_PICTURE_OPTIONS, .n = MT_PICTURE_OPTIONS_N,              \
+        .offset = offsetof(settings, picture), .init = mt_picture_group_init                       \
+    }
 
 /* Where the picture goes: characters on a terminal, or a format. With --json its numbers go to
  * standard output (or to -o FILE.json), and the picture is drawn too where -o names one. */

@@ -32,7 +32,20 @@ static const struct mt_option OPTIONS[] = {
     {.name = "size", .kind = MT_OPTION_SIZE, AT(size), .arg = "SIZE", .min = 512, .max = 1 << 20},
     {.name = "choice_of", .kind = MT_OPTION_CHOICE, AT(choice), .choices = CHOICES},
 };
-static const struct mt_option_group GROUP = {"Own", OPTIONS, MT_COUNT(OPTIONS), 0};
+static int started, ended;
+static void start(void *group)
+{
+    ((struct settings *)group)->integer = 4;
+    started++;
+}
+static void end(void *group)
+{
+    ck_assert_int_ne(((struct settings *)group)->integer, 0);
+    ended++;
+}
+
+static const struct mt_option_group GROUP = {
+    .title = "Own", .options = OPTIONS, .n = MT_COUNT(OPTIONS), .init = start, .release = end};
 static const struct mt_command COMMAND = {
     .name = "test", .groups = &GROUP, .n_groups = 1, .settings_size = sizeof(struct settings)};
 
@@ -51,7 +64,7 @@ static void teardown(void)
 {
     mt_option_set_free_values(&set);
     mt_option_set_release(&set);
-    mt_mem_free(settings);
+    mt_settings_free(&COMMAND, settings);
     fclose(cli.err);
 }
 
@@ -75,6 +88,20 @@ static int parse(const char *text, int *first)
     words[argc] = NULL;
     return mt_options_parse(&cli, &set, argc, words, false, first);
 }
+
+/* A group starts its settings before options fill them, and releases them at the end. */
+START_TEST(groups_own_their_settings)
+{
+    int first;
+    setup();
+    ck_assert_int_eq(started, ended + 1);
+    ck_assert_int_eq(settings->integer, 4);
+    ck_assert_int_eq(parse("test --integer 5", &first), 0);
+    ck_assert_int_eq(settings->integer, 5);
+    teardown();
+    ck_assert_int_eq(started, ended);
+}
+END_TEST
 
 START_TEST(all_kinds)
 {
@@ -197,4 +224,5 @@ START_TEST(bad_filters)
 }
 END_TEST
 
-UNIT_MAIN("options", all_kinds, values_out_of_bounds, own_hide_common, filters, bad_filters)
+UNIT_MAIN("options", groups_own_their_settings, all_kinds, values_out_of_bounds, own_hide_common,
+          filters, bad_filters)
