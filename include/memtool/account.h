@@ -64,7 +64,9 @@ struct mt_recorded {
     bool plain;       /* of a program without PyTorch: compiled callers, none of them torch's */
     bool torch;       /* frames of PyTorch are in it */
     bool python;      /* frames of Python are in it */
-    const char *mode; /* of `memtool capture` that wrote it: "record", "cache"; NULL: no such */
+    bool live;        /* by memtool's live allocator, called as such */
+    const char *mode; /* what of memtool wrote it: a mode of `memtool capture`, "record" or "cache",
+                         or "allocator", the live one; NULL: PyTorch, or who knows */
 };
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s);
 

@@ -29,6 +29,9 @@ void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t str
 /* "pool 2,0 (CUDA graph)", "pool 0,1 (MemPool)"; "" for the default pool. */
 void mt_pool_label(struct mt_buf *b, struct mt_pool_id id);
 
+/* What switches the history on for the writer of this file, to be put before "switches it on". */
+const char *mt_history_switch(const struct mt_snapshot *s);
+
 /* One fact for people, without the "note:". */
 void mt_trust_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
                    const struct mt_trust_fact *fact);

@@ -178,10 +178,10 @@ static bool is_torch(struct mt_str file)
            has(file, MT_STR("/torch/"));
 }
 
-/* The watcher's own word for what it did. */
+/* memtool's own word for what it did. */
 static const char *mode_of(const struct mt_snapshot *s)
 {
-    static const char *const MODES[] = {"record", "cache"};
+    static const char *const MODES[] = {"record", "cache", "allocator"};
     const struct mt_value *v = s->own ? mt_value_find(s, &s->values[s->own], "mode") : NULL;
     for (size_t i = 0; v && v->kind == MT_VALUE_STR && i < MT_COUNT(MODES); i++) {
         if (mt_str_equal(mt_snapshot_str(s, v->u.id), mt_str_from(MODES[i]))) {
@@ -206,4 +206,5 @@ void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
     r->plain = compiled && !r->torch;
     r->mode = mode_of(s);
     r->watched = r->mode && strcmp(r->mode, "record") == 0;
+    r->live = r->mode && strcmp(r->mode, "allocator") == 0;
 }

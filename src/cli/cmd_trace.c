@@ -69,9 +69,8 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
     }
     if (status == MT_OK && !listed && !r->json && !r->separator) {
         mt_text_put(r, r->file);
-        fputs(": no events: the history was not recorded "
-              "(torch.cuda.memory._record_memory_history() switches it on)\n",
-              r->out);
+        fprintf(r->out, ": no events: the history was not recorded (%s switches it on)\n",
+                mt_history_switch(s));
     }
     mt_devices_release(&devices);
     return status;

@@ -101,6 +101,10 @@ void mt_own_put(struct mt_own *own, struct mt_pickle_out *o)
     mt_pickle_dict(o);
     mt_pickle_str(o, MT_STR("mode"));
     mt_pickle_str(o, mt_str_from(own->mode));
+    if (n == 0) { /* nothing was watched */
+        mt_pickle_dict_end(o);
+        return;
+    }
     mt_pickle_str(o, MT_STR("devices"));
     mt_pickle_list(o);
     for (size_t i = 0; i < n - host; i++) {

@@ -441,6 +441,7 @@ static enum mt_status dump_named(struct mt_live *live, const char *path, struct 
     mt_quick_lock_take(&live->lock);
     enum mt_status status = mt_live_copy(live, dump, err);
     mt_quick_lock_give(&live->lock);
+    mt_dump_take_own(dump, &(struct mt_own){.mode = "allocator"});
     if (status == MT_OK) {
         status = mt_dump_write(dump, path, err);
     }

@@ -147,6 +147,10 @@ static void add_writer(struct mt_buf *b, const struct mt_snapshot *s)
 {
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
+    if (recorded.live) {
+        mt_buf_text(b, "memtool's live allocator");
+        return;
+    }
     if (recorded.mode) {
         mt_buf_printf(b, "memtool capture --mode %s%s", recorded.mode,
                       recorded.plain   ? ", of a program without PyTorch"

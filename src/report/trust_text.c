@@ -2,6 +2,7 @@
 /* The trust banner in words: what is so, and what it means for the figures below. */
 #include <inttypes.h>
 
+#include <memtool/account.h>
 #include <memtool/report_verbs.h>
 
 struct saying {
@@ -34,6 +35,14 @@ static void say_ring(const struct saying *x)
     say_before(x);
     mt_buf_printf(x->b, " %s older (record with a larger max_entries to see more)",
                   x->one ? "is" : "are");
+}
+
+static void say_no_history(const struct saying *x)
+{
+    mt_buf_printf(x->b,
+                  "no events: the history was not recorded, only the state at the dump is known "
+                  "(%s switches it on)",
+                  mt_history_switch(x->s));
 }
 
 static void say_salvaged(const struct saying *x)
@@ -105,6 +114,14 @@ static void say_free_unknown(const struct saying *x)
                   x->fact->device);
 }
 
+const char *mt_history_switch(const struct mt_snapshot *s)
+{
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    return recorded.live ? "MEMTOOL_RECORD=enabled:all in the environment, or memtool_record(),"
+                         : "torch.cuda.memory._record_memory_history()";
+}
+
 /* Words that are always the same, or who finds them. */
 static const struct {
     const char *text;
@@ -114,9 +131,7 @@ static const struct {
     [MT_TRUST_ASYNC_BACKEND] = {"the backend is cudaMallocAsync: most of PyTorch's figures stay "
                                 "zero there",
                                 NULL},
-    [MT_TRUST_NO_HISTORY] = {"no events: the history was not recorded, only the state at the dump "
-                             "is known (torch.cuda.memory._record_memory_history() switches it on)",
-                             NULL},
+    [MT_TRUST_NO_HISTORY] = {NULL, say_no_history},
     [MT_TRUST_STATE_ONLY] = {"one event only: the history kept the state, not the trace "
                              "(enabled=\"state\"); there is no timeline",
                              NULL},

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <memtool/account.h>
 #include <memtool/alloc_conf.h>
 #include <memtool/read.h>
 
@@ -175,6 +176,10 @@ START_TEST(a_snapshot_says_what_was)
     ck_assert_int_eq(mt_live_release(live, a, 0, &err), MT_OK);
     mt_live_mark(live, 0, "step", true);
     read_back(&s);
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, &s);
+    ck_assert(recorded.live && !recorded.watched);
+    ck_assert_str_eq(recorded.mode, "allocator");
     ck_assert_uint_eq(s.n_segments, 3);
     ck_assert_uint_eq(s.n_traces, 2);
     ck_assert_uint_eq(s.traces[0].n, 7); /* segment, alloc, segment, alloc, free, free, completed */
