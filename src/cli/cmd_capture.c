@@ -71,6 +71,7 @@ const struct mt_command mt_cmd_capture = {
     .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
+    .flags = MT_COMMAND_STARTS,
     .run = run,
 };
 

@@ -127,8 +127,12 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     struct mt_error log_err;
     bool may_be_log = status == MT_FORMAT || status == MT_UNSUPPORTED;
     in->is_log = true;
-    if (may_be_log && try_log(file, in, &log_err) == MT_OK && in->log.tables.n) {
+    enum mt_status log = may_be_log ? try_log(file, in, &log_err) : status;
+    if (log == MT_OK && in->log.tables.n) {
         return 0;
+    }
+    if (may_be_log && (log == MT_LIMIT || log == MT_NOMEM)) {
+        err = log_err;
     }
     if (may_be_log && is_text(mt_buf_view(&in->text))) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no table of memory_summary() is in this log");

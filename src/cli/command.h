@@ -118,8 +118,9 @@ struct mt_cli {
 };
 
 enum mt_command_flag {
-    MT_COMMAND_PAGER = 1,      /* text on a terminal goes through the pager */
-    MT_COMMAND_NO_SNAPSHOT = 2 /* reads no snapshot: no --salvage and limits in its help */
+    MT_COMMAND_PAGER = 1,       /* text on a terminal goes through the pager */
+    MT_COMMAND_NO_SNAPSHOT = 2, /* reads no snapshot: no --salvage and limits in its help */
+    MT_COMMAND_STARTS = 4       /* starts another program: no limits that it would inherit */
 };
 
 /*

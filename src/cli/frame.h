@@ -18,6 +18,9 @@ void mt_cli_pager_start(struct mt_cli *cli, const struct mt_common *common);
  * the output could be written. */
 int mt_cli_close(struct mt_cli *cli, int exit_code);
 
+/* Memory beyond three quarters of the machine's (or container's) is an error like any other. */
+void mt_cli_limit_memory(void);
+
 /* The verb of this name ('-' and '_' are the same), or NULL. */
 const struct mt_command *mt_command_find(const char *name);
 /* Says that there is no such verb and which one is near; returns 2. */

@@ -72,6 +72,9 @@ static int run_parsed(struct mt_cli *cli, const struct mt_command *c, void *sett
         return code;
     }
     mt_cli_pager_start(cli, common);
+    if (!(c->flags & MT_COMMAND_STARTS)) {
+        mt_cli_limit_memory();
+    }
     return c->run(cli, settings, files, (size_t)n);
 }
 

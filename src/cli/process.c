@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,6 +52,60 @@ static void occupy_standard_streams(void)
             _exit(mt_status_exit_code(MT_OUTPUT));
         }
     }
+}
+
+/* ---- memory ---- */
+
+/* What a container may use, UINT64_MAX when there is no bound or none is known. */
+static uint64_t memory_of_container(void)
+{
+    static const char *const files[] = {"/sys/fs/cgroup/memory.max",
+                                        "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < MT_COUNT(files); i++) {
+        char text[32];
+        uint64_t bytes;
+        int fd = open(files[i], O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
+        if (n > 1 && mt_u64_parse((struct mt_str){text, (size_t)n - 1}, &bytes) && bytes < least) {
+            least = bytes;
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    return least;
+}
+
+/* A sanitizer's own memory would count, and it has more than any machine. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+/*
+ * A file can ask for any amount of memory. Beyond three quarters of what there is memtool says so
+ * and ends with 6, before the machine begins to swap or the kernel to kill. A limit that the caller
+ * has set (ulimit -d) is his own.
+ */
+void mt_cli_limit_memory(void)
+{
+#ifndef SANITIZED
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t all = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    uint64_t container = memory_of_container();
+    all = container < all ? container : all;
+    if (all != UINT64_MAX && getrlimit(RLIMIT_DATA, &limit) == 0 &&
+        limit.rlim_cur == RLIM_INFINITY) {
+        limit.rlim_cur = (rlim_t)(all / 4 * 3);
+        setrlimit(RLIMIT_DATA, &limit);
+    }
+#endif
 }
 
 static uint64_t choose_seed(void)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/safe_char.h>
+
 /* A point nearer than this to a straight line between its neighbours is not seen. */
 #define STRAIGHT_PX 0.02
 
@@ -48,23 +50,13 @@ int mt_scene_height(const struct mt_scene *s)
 
 /* ---- text ---- */
 
-/* What SVG may hold and no reader misunderstands: no control characters, no marks that turn the
- * direction of writing. */
-static bool is_safe(uint32_t code)
-{
-    bool control = (code < 0x20 && code != '\n') || (code >= 0x7f && code < 0xa0);
-    bool turns = (code >= 0x200e && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
-                 (code >= 0x2066 && code <= 0x2069);
-    return !control && !turns && code != 0xfffe && code != 0xffff;
-}
-
 void mt_text_keep_safe(struct mt_buf *b, const char *text)
 {
     size_t n = strlen(text);
     for (size_t i = 0; i < n;) {
         uint32_t code;
         size_t len = mt_utf8_next(text + i, n - i, &code);
-        if (code != 0xfffd && is_safe(code)) {
+        if (code == '\n' || (code != 0xfffd && mt_char_is_safe(code))) {
             mt_buf_add(b, text + i, len);
         } else {
             mt_buf_text(b, "\xef\xbf\xbd");

@@ -31,11 +31,18 @@ static enum mt_status below_failed(const struct mt_input *below, struct mt_error
 
 /* ---- deflate: gzip and compressed zip entries ---- */
 
+/*
+ * Deflate makes at most 1 byte of 1032. Snapshots reach 15 (pickle) to 100 (JSON, whose stacks are
+ * written out for each event), so what is far above that and large is no snapshot but a bomb.
+ */
+enum { BOMB_RATIO = 200, BOMB_MIB = 128 };
+
 struct inflate_source {
     struct mt_byte_source face;
     struct mt_input below;
     z_stream z;
-    bool members; /* gzip: another member may follow */
+    uint64_t packed, unpacked; /* bytes so far */
+    bool members;              /* gzip: another member may follow */
     bool done;
 };
 
@@ -69,6 +76,7 @@ static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *er
     s->z.avail_in = (uInt)left;
     int r = inflate(&s->z, Z_NO_FLUSH);
     s->below.at += left - s->z.avail_in;
+    s->packed += left - s->z.avail_in;
     if (r == Z_STREAM_END) {
         s->done = !next_member(s);
         return MT_OK;
@@ -85,6 +93,13 @@ static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *er
     return MT_OK;
 }
 
+static enum mt_status refuse_bomb(struct mt_error *err)
+{
+    mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
+            "it unpacks to more than %d times its size; no snapshot does that", BOMB_RATIO);
+    return mt_hint(err, "if you trust it: gzip -dc FILE | memtool VERB --max-input SIZE -");
+}
+
 static enum mt_status inflate_read(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
                                    struct mt_error *err)
 {
@@ -96,7 +111,9 @@ static enum mt_status inflate_read(struct mt_byte_source *self, uint8_t *p, size
         MT_TRY(inflate_some(s, err));
     }
     *got = room - s->z.avail_out;
-    return MT_OK;
+    s->unpacked += *got;
+    bool large = s->unpacked >> 20 >= BOMB_MIB;
+    return large && s->unpacked / BOMB_RATIO > s->packed ? refuse_bomb(err) : MT_OK;
 }
 
 static struct mt_byte_source *inflate_new(struct mt_input *below, int window_bits, bool members,
