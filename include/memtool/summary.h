@@ -9,6 +9,7 @@
 
 #include <memtool/error.h>
 #include <memtool/model.h>
+#include <memtool/totals.h>
 #include <memtool/vec.h>
 
 /* name, key of memory_stats(), label of the table, bytes or a number, has rows for both pools */
@@ -63,9 +64,10 @@ struct mt_summary {
     uint64_t ooms, retries;
 };
 
-/* Errors: MT_NOMEM. O(events + blocks). */
-enum mt_status mt_summary_find(struct mt_summary *out, const struct mt_snapshot *s, int32_t device,
-                               struct mt_error *err) MT_NODISCARD;
+/* Of one device of `t`, which is of the whole file. Errors: MT_NOMEM. O(events + blocks). */
+enum mt_status mt_summary_find(struct mt_summary *out, const struct mt_snapshot *s,
+                               const struct mt_totals *t, int32_t device, struct mt_error *err)
+    MT_NODISCARD;
 
 /* A cell as PyTorch prints it, 10 characters: `pref` (the value of the row for all pools) chooses
  * the unit. */

@@ -26,9 +26,10 @@ struct finder {
     const struct mt_snapshot *s;
     const struct mt_value *own; /* the watcher's figures of this device, or NULL */
     struct mt_intern names;
-    struct mt_idmap by_name; /* kind and name -> row */
-    uint32_t *by_stack;      /* row + 1; 0: not looked at */
-    struct mt_idmap held;    /* address -> row, while the trace is walked */
+    struct mt_idmap by_name;       /* kind and name -> row */
+    struct mt_idmap by_stack;      /* -> row */
+    uint32_t last_stack, last_row; /* UINT32_MAX: none yet */
+    struct mt_idmap held;          /* address -> row, while the trace is walked */
     MT_VEC(struct tally) tallies;
     struct tally all;
     bool wild; /* the trace's sizes do not add up in 63 bits */
@@ -64,16 +65,20 @@ static struct mt_owner_name owner_of(const struct finder *f, uint32_t stack)
                                                           : MT_STR("PyTorch's caching allocator")};
 }
 
+/* Most come in runs of one stack. */
 static uint32_t row_of_stack(struct finder *f, uint32_t stack)
 {
-    if (f->by_stack[stack] == 0) {
-        uint32_t row = row_of(f, owner_of(f, stack));
-        if (row == UINT32_MAX) {
-            return row;
-        }
-        f->by_stack[stack] = row + 1;
+    if (f->last_row != UINT32_MAX && stack == f->last_stack) {
+        return f->last_row;
     }
-    return f->by_stack[stack] - 1;
+    const uint32_t *known = mt_idmap_find(&f->by_stack, stack);
+    uint32_t row = known ? *known : row_of(f, owner_of(f, stack));
+    if (row == UINT32_MAX || (!known && !mt_idmap_put(&f->by_stack, stack, row))) {
+        return UINT32_MAX;
+    }
+    f->last_stack = stack;
+    f->last_row = row;
+    return row;
 }
 
 static void add_bytes(struct mt_account *a, struct mt_owner *row, uint64_t bytes)
@@ -513,23 +518,30 @@ static bool fill(struct finder *f, const struct mt_account_figures *given)
            add_rest(f, processes);
 }
 
-enum mt_status mt_account_find(struct mt_account *a, const struct mt_snapshot *s, int32_t device,
+static enum mt_status find_one(struct mt_account *a, const struct mt_snapshot *s, int32_t device,
+                               const struct mt_recorded *recorded,
                                const struct mt_account_figures *given, struct mt_error *err)
 {
     static const struct mt_account_figures NONE = {0};
-    *a = (struct mt_account){.device = device};
-    struct finder f = {.a = a, .s = s};
+    *a = (struct mt_account){.device = device, .recorded = *recorded};
+    struct finder f = {.a = a, .s = s, .last_row = UINT32_MAX};
     mt_intern_init(&f.names, &a->arena, 0);
-    mt_recorded_find(&a->recorded, s);
-    f.by_stack = mt_mem_zalloc(s->n_stacks ? s->n_stacks : 1, sizeof *f.by_stack);
-    bool fine = f.by_stack && fill(&f, given ? given : &NONE);
+    bool fine = fill(&f, given ? given : &NONE);
     put_in_order(a);
-    mt_mem_free(f.by_stack);
     mt_intern_release(&f.names);
     mt_idmap_release(&f.by_name);
+    mt_idmap_release(&f.by_stack);
     mt_idmap_release(&f.held);
     mt_vec_release(&f.tallies);
     return fine ? MT_OK : mt_fail_nomem(err);
+}
+
+enum mt_status mt_account_find(struct mt_account *a, const struct mt_snapshot *s, int32_t device,
+                               const struct mt_account_figures *given, struct mt_error *err)
+{
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    return find_one(a, s, device, &recorded, given, err);
 }
 
 void mt_account_release(struct mt_account *a)
@@ -542,11 +554,13 @@ enum mt_status mt_accounts_find(struct mt_accounts *all, const struct mt_snapsho
                                 const struct mt_account_figures *given, struct mt_error *err)
 {
     struct mt_devices devices;
+    struct mt_recorded recorded;
     *all = (struct mt_accounts){0};
+    mt_recorded_find(&recorded, s);
     enum mt_status status = mt_devices_find(&devices, s, false, err);
     for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
         struct mt_account a;
-        status = mt_account_find(&a, s, devices.ids.v[i], given, err);
+        status = find_one(&a, s, devices.ids.v[i], &recorded, given, err);
         if (status == MT_OK && !mt_vec_push(&all->v, a)) {
             status = mt_fail_nomem(err);
         }

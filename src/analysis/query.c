@@ -11,35 +11,41 @@
 
 static bool device_add(struct mt_devices *d, int32_t id)
 {
-    size_t at = 0;
-    while (at < d->ids.n && d->ids.v[at] < id) {
-        at++;
-    }
-    if (at < d->ids.n && d->ids.v[at] == id) {
-        return true;
-    }
-    if (!mt_vec_push(&d->ids, id)) {
-        return false;
-    }
-    memmove(&d->ids.v[at + 1], &d->ids.v[at], (d->ids.n - 1 - at) * sizeof *d->ids.v);
-    d->ids.v[at] = id;
-    return true;
+    bool again = d->ids.n > 0 && d->ids.v[d->ids.n - 1] == id;
+    return again || mt_vec_push(&d->ids, id);
 }
 
-static bool devices_collect(struct mt_devices *d, const struct mt_snapshot *s)
+static bool devices_collect(struct mt_devices *d, const struct mt_snapshot *s, bool host)
 {
-    for (size_t i = 0; i < s->n_segments; i++) {
-        bool again = i > 0 && s->segments[i].device == s->segments[i - 1].device;
-        if (!again && !device_add(d, s->segments[i].device)) {
-            return false;
+    bool fine = !host || device_add(d, -1);
+    for (size_t i = 0; fine && i < s->n_segments; i++) {
+        fine = device_add(d, s->segments[i].device);
+    }
+    for (size_t i = 0; fine && i < s->n_traces && i <= INT32_MAX; i++) {
+        fine = s->traces[i].n == 0 || device_add(d, (int32_t)i);
+    }
+    return fine;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ascending, each once. */
+static void devices_sort(struct mt_devices *d)
+{
+    size_t n = 0;
+    if (d->ids.n > 1) {
+        qsort(d->ids.v, d->ids.n, sizeof *d->ids.v, by_id);
+    }
+    for (size_t i = 0; i < d->ids.n; i++) {
+        if (n == 0 || d->ids.v[n - 1] != d->ids.v[i]) {
+            d->ids.v[n++] = d->ids.v[i];
         }
     }
-    for (size_t i = 0; i < s->n_traces && i <= INT32_MAX; i++) {
-        if (s->traces[i].n && !device_add(d, (int32_t)i)) {
-            return false;
-        }
-    }
-    return true;
+    d->ids.n = n;
 }
 
 enum mt_status mt_devices_find(struct mt_devices *d, const struct mt_snapshot *s, bool host,
@@ -47,9 +53,10 @@ enum mt_status mt_devices_find(struct mt_devices *d, const struct mt_snapshot *s
 {
     *d = (struct mt_devices){0};
     bool has_host = s->n_host_segments || (s->n_host_traces && s->host_traces[0].n);
-    if (!devices_collect(d, s) || (host && has_host && !device_add(d, -1))) {
+    if (!devices_collect(d, s, host && has_host)) {
         return mt_fail_nomem(err);
     }
+    devices_sort(d);
     return MT_OK;
 }
 

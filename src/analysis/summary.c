@@ -207,31 +207,25 @@ static enum mt_status prove(struct mt_summary *out, const struct mt_snapshot *s,
     return MT_OK;
 }
 
-enum mt_status mt_summary_find(struct mt_summary *out, const struct mt_snapshot *s, int32_t device,
-                               struct mt_error *err)
+enum mt_status mt_summary_find(struct mt_summary *out, const struct mt_snapshot *s,
+                               const struct mt_totals *t, int32_t device, struct mt_error *err)
 {
     *out = (struct mt_summary){.device = device};
+    const struct mt_device_totals *d = mt_totals_device(t, device);
     struct mt_settings settings;
     mt_settings_get(s, &settings);
-    struct mt_totals totals;
-    struct mt_filter open;
-    mt_filter_init(&open);
-    struct mt_filtered all = {.filter = &open, .snapshot = s};
-    enum mt_status status = mt_totals_find(&totals, s, &all, 0, err);
-    const struct mt_device_totals *d = status == MT_OK ? mt_totals_device(&totals, device) : NULL;
-    if (d) {
-        put_current(out, &d->all, MT_SLOT_ALL);
-        put_current(out, &d->pool[MT_POOL_SMALL], MT_SLOT_SMALL);
-        put_current(out, &d->pool[MT_POOL_LARGE], MT_SLOT_LARGE);
-        count_segments(out, s, settings.max_split_size);
-        out->ooms_known = d->trace.complete;
-        out->ooms = d->trace.actions[MT_ACTION_OOM];
-        out->retries_known = d->trace.retries_known;
-        out->retries = d->trace.retries;
-        status = d->trace.complete ? prove(out, s, settings.max_split_size, err) : MT_OK;
+    if (!d) {
+        return MT_OK;
     }
-    mt_totals_release(&totals);
-    return status;
+    put_current(out, &d->all, MT_SLOT_ALL);
+    put_current(out, &d->pool[MT_POOL_SMALL], MT_SLOT_SMALL);
+    put_current(out, &d->pool[MT_POOL_LARGE], MT_SLOT_LARGE);
+    count_segments(out, s, settings.max_split_size);
+    out->ooms_known = d->trace.complete;
+    out->ooms = d->trace.actions[MT_ACTION_OOM];
+    out->retries_known = d->trace.retries_known;
+    out->retries = d->trace.retries;
+    return d->trace.complete ? prove(out, s, settings.max_split_size, err) : MT_OK;
 }
 
 /* ---- cells ---- */

@@ -244,12 +244,15 @@ void mt_totals_release(struct mt_totals *t)
     mt_vec_release(&t->devices);
 }
 
+static int by_device(const void *key, const void *item)
+{
+    int32_t x = *(const int32_t *)key, y = ((const struct mt_device_totals *)item)->device;
+    return (x > y) - (x < y);
+}
+
 const struct mt_device_totals *mt_totals_device(const struct mt_totals *t, int32_t device)
 {
-    for (size_t i = 0; i < t->devices.n; i++) {
-        if (t->devices.v[i].device == device) {
-            return &t->devices.v[i];
-        }
-    }
-    return NULL;
+    return t->devices.n
+               ? bsearch(&device, t->devices.v, t->devices.n, sizeof *t->devices.v, by_device)
+               : NULL;
 }

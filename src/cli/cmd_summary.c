@@ -146,33 +146,48 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
 
 /* ---- reports ---- */
 
-static enum mt_status report_snapshot(const struct mt_report *r, const struct mt_snapshot *s,
-                                      int64_t device, bool one_line, struct mt_error *err)
+struct summaries {
+    MT_VEC(struct mt_summary) list;
+};
+
+/* `device` -1: of all. */
+static enum mt_status find_summaries(struct summaries *x, const struct mt_snapshot *s,
+                                     int64_t device, struct mt_error *err)
 {
-    struct mt_devices ids = {0};
-    MT_VEC(struct mt_summary) list = {0};
-    enum mt_status status = mt_devices_find(&ids, s, false, err);
-    for (size_t i = 0; status == MT_OK && i < ids.ids.n; i++) {
+    struct mt_filter open;
+    mt_filter_init(&open);
+    struct mt_filtered all = {.filter = &open, .snapshot = s};
+    struct mt_totals totals;
+    enum mt_status status = mt_totals_find(&totals, s, &all, 0, err);
+    for (size_t i = 0; status == MT_OK && i < totals.devices.n; i++) {
         struct mt_summary one;
-        if (device >= 0 && ids.ids.v[i] != device) {
+        if (device >= 0 && totals.devices.v[i].device != device) {
             continue;
         }
-        status = mt_summary_find(&one, s, ids.ids.v[i], err);
-        if (status == MT_OK && !mt_vec_push(&list, one)) {
+        status = mt_summary_find(&one, s, &totals, totals.devices.v[i].device, err);
+        if (status == MT_OK && !mt_vec_push(&x->list, one)) {
             status = mt_fail_nomem(err);
         }
     }
-    if (status == MT_OK && device >= 0 && !list.n) {
+    mt_totals_release(&totals);
+    return status;
+}
+
+static enum mt_status report_snapshot(const struct mt_report *r, const struct mt_snapshot *s,
+                                      int64_t device, bool one_line, struct mt_error *err)
+{
+    struct summaries x = {0};
+    enum mt_status status = find_summaries(&x, s, device, err);
+    if (status == MT_OK && device >= 0 && !x.list.n) {
         status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
                          "device %d has neither segments nor events in this file", (int)device);
     }
     if (status == MT_OK && r->json) {
-        status = mt_report_summary_json(r, list.v, list.n, one_line, err);
+        status = mt_report_summary_json(r, x.list.v, x.list.n, one_line, err);
     } else if (status == MT_OK) {
-        mt_report_summary_text(r, list.v, list.n);
+        mt_report_summary_text(r, x.list.v, x.list.n);
     }
-    mt_vec_release(&list);
-    mt_devices_release(&ids);
+    mt_vec_release(&x.list);
     return status;
 }
 

@@ -48,7 +48,14 @@ static void analyse(const struct mt_snapshot *s, int32_t device, const struct mt
     (void)!mt_frag_sources_find(&sources, s, &r, NULL, &err);
     mt_frag_sources_release(&sources);
     struct mt_summary summary;
-    (void)!mt_summary_find(&summary, s, device, &err);
+    struct mt_totals totals;
+    struct mt_filter open;
+    mt_filter_init(&open);
+    struct mt_filtered all = {.filter = &open, .snapshot = s};
+    if (mt_totals_find(&totals, s, &all, 0, &err) == MT_OK) {
+        (void)!mt_summary_find(&summary, s, &totals, device, &err);
+    }
+    mt_totals_release(&totals);
     mt_replay_release(&r);
 }
 
