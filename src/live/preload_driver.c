@@ -280,98 +280,18 @@ MT_DOOR int cuGetProcAddress_v2(const char *symbol, void **function, int version
 
 /* ---- the table ---- */
 
-#define W(call, function) [MT_CALL_##call] = (mt_preload_function)(function)
+#define RUNTIME(symbol) (mt_preload_function)(symbol)
+#define DRIVER(symbol) (mt_preload_function)(symbol)
+#define RUNTIME_ASKED(symbol) NULL
+#define UNWATCHED(symbol) NULL
+
+static const mt_preload_function WATCHERS[MT_CALL_COUNT] = {
+#define X(id, symbol, lives) [MT_CALL_##id] = lives(symbol),
+    MT_PRELOAD_CALLS(X)
+#undef X
+};
 
 mt_preload_function mt_preload_watcher(enum mt_preload_call call)
 {
-    static const mt_preload_function watchers[MT_CALL_COUNT] = {
-        W(RT_MALLOC, cudaMalloc),
-        W(RT_FREE, cudaFree),
-        W(RT_MALLOC_ASYNC, cudaMallocAsync),
-        W(RT_MALLOC_ASYNC_PTSZ, cudaMallocAsync_ptsz),
-        W(RT_FREE_ASYNC, cudaFreeAsync),
-        W(RT_FREE_ASYNC_PTSZ, cudaFreeAsync_ptsz),
-        W(RT_MALLOC_MANAGED, cudaMallocManaged),
-        W(RT_MALLOC_PITCH, cudaMallocPitch),
-        W(RT_MEM_INFO, cudaMemGetInfo),
-        W(RT_RESET, cudaDeviceReset),
-        W(RT_IPC_HANDLE, cudaIpcGetMemHandle),
-        W(RT_MALLOC_3D, cudaMalloc3D),
-        W(RT_MALLOC_ARRAY, cudaMallocArray),
-        W(RT_MALLOC_3D_ARRAY, cudaMalloc3DArray),
-        W(RT_FREE_ARRAY, cudaFreeArray),
-        W(RT_MALLOC_MIPMAP, cudaMallocMipmappedArray),
-        W(RT_FREE_MIPMAP, cudaFreeMipmappedArray),
-        W(RT_FROM_POOL, cudaMallocFromPoolAsync),
-        W(RT_FROM_POOL_PTSZ, cudaMallocFromPoolAsync_ptsz),
-        W(RT_HOST_ALLOC, cudaHostAlloc),
-        W(RT_MALLOC_HOST, cudaMallocHost),
-        W(RT_FREE_HOST, cudaFreeHost),
-        W(RT_REGISTER, cudaHostRegister),
-        W(RT_UNREGISTER, cudaHostUnregister),
-        W(RT_ENTRY_POINT, cudaGetDriverEntryPoint),
-        W(RT_ENTRY_POINT_VERSION, cudaGetDriverEntryPointByVersion),
-        W(RT_ENTRY_POINT_PTSZ, cudaGetDriverEntryPoint_ptsz),
-        W(RT_ENTRY_POINT_VERSION_PTSZ, cudaGetDriverEntryPointByVersion_ptsz),
-        W(CU_ALLOC, cuMemAlloc_v2),
-        W(CU_FREE, cuMemFree_v2),
-        W(CU_ALLOC_MANAGED, cuMemAllocManaged),
-        W(CU_ALLOC_PITCH, cuMemAllocPitch_v2),
-        W(CU_ALLOC_ASYNC, cuMemAllocAsync),
-        W(CU_ALLOC_ASYNC_PTSZ, cuMemAllocAsync_ptsz),
-        W(CU_FREE_ASYNC, cuMemFreeAsync),
-        W(CU_FREE_ASYNC_PTSZ, cuMemFreeAsync_ptsz),
-        W(CU_CREATE, cuMemCreate),
-        W(CU_RELEASE, cuMemRelease),
-        W(CU_RETAIN, cuMemRetainAllocationHandle),
-        W(CU_MAP, cuMemMap),
-        W(CU_UNMAP, cuMemUnmap),
-        W(CU_CAPTURE, cuStreamBeginCapture_v2),
-        W(CU_CAPTURE_PTSZ, cuStreamBeginCapture_v2_ptsz),
-        W(CU_CAPTURE_GRAPH, cuStreamBeginCaptureToGraph),
-        W(CU_CAPTURE_GRAPH_PTSZ, cuStreamBeginCaptureToGraph_ptsz),
-        W(CU_CAPTURE_END, cuStreamEndCapture),
-        W(CU_CAPTURE_END_PTSZ, cuStreamEndCapture_ptsz),
-        W(CU_STREAM_DESTROY, cuStreamDestroy_v2),
-        W(CU_FROM_POOL, cuMemAllocFromPoolAsync),
-        W(CU_FROM_POOL_PTSZ, cuMemAllocFromPoolAsync_ptsz),
-        W(CU_POOL_CREATE, cuMemPoolCreate),
-        W(CU_POOL_DESTROY, cuMemPoolDestroy),
-        W(CU_ARRAY, cuArrayCreate_v2),
-        W(CU_ARRAY_3D, cuArray3DCreate_v2),
-        W(CU_ARRAY_DESTROY, cuArrayDestroy),
-        W(CU_MIPMAP, cuMipmappedArrayCreate),
-        W(CU_MIPMAP_DESTROY, cuMipmappedArrayDestroy),
-        W(CU_HOST_ALLOC, cuMemHostAlloc),
-        W(CU_ALLOC_HOST, cuMemAllocHost_v2),
-        W(CU_FREE_HOST, cuMemFreeHost),
-        W(CU_REGISTER, cuMemHostRegister_v2),
-        W(CU_UNREGISTER, cuMemHostUnregister),
-        W(CU_MODULE_LOAD, cuModuleLoad),
-        W(CU_MODULE_DATA, cuModuleLoadData),
-        W(CU_MODULE_DATA_EX, cuModuleLoadDataEx),
-        W(CU_MODULE_FAT, cuModuleLoadFatBinary),
-        W(CU_MODULE_FUNCTION, cuModuleGetFunction),
-        W(CU_MODULE_UNLOAD, cuModuleUnload),
-        W(CU_LIBRARY_DATA, cuLibraryLoadData),
-        W(CU_LIBRARY_FILE, cuLibraryLoadFromFile),
-        W(CU_LIBRARY_UNLOAD, cuLibraryUnload),
-        W(CU_KERNEL_FUNCTION, cuKernelGetFunction),
-        W(CU_FUNC_LOAD, cuFuncLoad),
-        W(CU_FUNC_GET, cuFuncGetAttribute),
-        W(CU_FUNC_SET, cuFuncSetAttribute),
-        W(CU_KERNEL_GET, cuKernelGetAttribute),
-        W(CU_KERNEL_SET, cuKernelSetAttribute),
-        W(CU_LAUNCH, cuLaunchKernel),
-        W(CU_LAUNCH_PTSZ, cuLaunchKernel_ptsz),
-        W(CU_LAUNCH_EX, cuLaunchKernelEx),
-        W(CU_LAUNCH_EX_PTSZ, cuLaunchKernelEx_ptsz),
-        W(CU_LAUNCH_TOGETHER, cuLaunchCooperativeKernel),
-        W(CU_LAUNCH_TOGETHER_PTSZ, cuLaunchCooperativeKernel_ptsz),
-        W(CU_PRIMARY, cuDevicePrimaryCtxRetain),
-        W(CU_PRIMARY_RESET, cuDevicePrimaryCtxReset_v2),
-        W(CU_PROC, cuGetProcAddress),
-        W(CU_PROC_V2, cuGetProcAddress_v2),
-    };
-    return watchers[call];
+    return WATCHERS[call];
 }

@@ -26,7 +26,7 @@ static const struct {
     const char *symbol;
     enum lives lives;
 } calls[] = {
-#define X(id, symbol, lives) {symbol, lives},
+#define X(id, symbol, lives) {#symbol, lives},
     MT_PRELOAD_CALLS(X)
 #undef X
 };
