@@ -36,6 +36,7 @@ struct thing {
 static struct fake {
     pthread_mutex_t lock;
     pid_t pid;
+    pthread_t first; /* the thread of cuInit */
     bool initialised, shut_down, holding;
     int devices;
     uint64_t memory;
@@ -235,6 +236,7 @@ int fake_init(unsigned flags)
     (void)flags;
     fake.initialised = true;
     fake.pid = getpid();
+    fake.first = pthread_self();
     return leave(fake.devices > 0 ? MT_CUDA_SUCCESS : MT_CUDA_NO_DEVICE);
 }
 
@@ -348,6 +350,10 @@ int fake_stream_synchronize(void *stream)
 
 int fake_mem_get_info(size_t *free_bytes, size_t *total)
 {
+    const char *seconds = getenv("FAKE_CUDA_STUCK_S");
+    if (seconds && !pthread_equal(pthread_self(), fake.first)) {
+        sleep((unsigned)strtoul(seconds, NULL, 10));
+    }
     ENTER_CONTEXT("cuMemGetInfo_v2")
     *total = fake.memory;
     *free_bytes = fake.memory - fake.used[current_device()];

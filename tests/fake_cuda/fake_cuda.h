@@ -44,6 +44,9 @@ bool fake_cuda_active(int device);
 /* Gives back everything that was allocated on a device. */
 void fake_cuda_device_reset(int device);
 
+/* With FAKE_CUDA_STUCK_S of the environment cuMemGetInfo takes so many seconds, in all threads but
+ * that of cuInit. */
+
 /* Bytes of another process: taken from what is free. */
 void fake_cuda_take(int device, uint64_t bytes);
 

@@ -93,10 +93,12 @@ static const void *export_table(uint32_t id)
     return id == 1 ? &callbacks : NULL; /* an older NVTX: no information on versions */
 }
 
+static void *library;
+
 static void load(void)
 {
     const char *path = getenv("NVTX_INJECTION64_PATH");
-    void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
+    library = path ? dlopen(path, RTLD_LAZY) : NULL;
     int (*begin)(const void *(*)(uint32_t));
     for (unsigned i = 1; i < N_CORE; i++) {
         core_table[i] = (function *)&core + i;
@@ -174,10 +176,28 @@ static void nested(void)
     EXPECT(core.pop() < 0);
 }
 
+/* The library as an allocator, which records by MEMTOOL_RECORD from its first request on. */
+static void allocator(const char *file)
+{
+    void *(*take_memory)(ssize_t, int, void *);
+    int (*dump)(const char *);
+    *(void **)&take_memory = dlsym(library, "memtool_malloc");
+    *(void **)&dump = dlsym(library, "memtool_dump");
+    EXPECT(core.push_a("too early") == 0);
+    EXPECT(take_memory && take_memory(1 << 20, 0, NULL));
+    EXPECT(core.push_a("step 1") == 1 && core.pop() == 1);
+    EXPECT(core.pop() == 0); /* without a beginning there is no end */
+    EXPECT(dump && dump(file) == 0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
     load();
+    if (argc > 2 && strcmp(argv[1], "allocator") == 0) {
+        allocator(argv[2]);
+        return 0;
+    }
     EXPECT(core.push_a("before CUDA") == 0);
     EXPECT(core.push_a("step 1") == 1);
     if (argc > 1 && strcmp(argv[1], "only") == 0) {
