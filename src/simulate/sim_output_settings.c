@@ -93,5 +93,7 @@ enum mt_status mt_sim_output_settings(struct mt_view *view, const struct mt_allo
     v->values = m.values;
     v->n_values = m.n_values;
     v->present |= 1u << MT_TOP_KEY_allocator_settings;
+    v->present &= ~(1u << MT_TOP_KEY_memtool); /* the card's figures are not the what-if's */
+    v->own = 0;
     return MT_OK;
 }
