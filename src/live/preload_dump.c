@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Snapshots of a watched process, and their moments: at the end, on a signal, by the clock, when
+ * memory runs out. Only what must agree is copied under the lock; everything is written without it.
+ */
+#include "preload_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memtool/str.h>
+
+#include "preload.h"
+#include "preload_device.h"
+
+enum { OOM_PAUSE_S = 1 };
+
+static struct mt_preload_state *const watch = &mt_preload_state;
+
+void mt_preload_say(const char *text)
+{
+    char line[512];
+    int n = snprintf(line, sizeof line, "memtool: %s\n", text);
+    ssize_t written = write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line);
+    (void)written;
+}
+
+/* ---- snapshots ---- */
+
+static bool name_of(enum mt_snapshot_why why, char *out, size_t size)
+{
+    char pattern[MT_RECORD_PATH_MAX];
+    return mt_snapshot_names_next(&watch->names, watch->recorder->settings.path, why, pattern,
+                                  sizeof pattern) &&
+           mt_record_path(pattern, (long)getpid(), watch->rank, out, size);
+}
+
+/* One write, so that lines of several processes do not mix. */
+static void tell(const char *why, const char *path)
+{
+    char line[MT_RECORD_PATH_MAX + 32];
+    int fd = watch->list ? open(watch->list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd >= 0) {
+        int n = snprintf(line, sizeof line, "%s\t%s\n", why, path);
+        ssize_t written = write(fd, line, (size_t)n);
+        (void)written;
+        close(fd);
+    }
+}
+
+static struct mt_own_device own_of(const struct mt_dump *d, int device)
+{
+    const struct mt_preload_account *a = &watch->account;
+    uint64_t seen = mt_dump_segment_bytes(d, device);
+    struct mt_own_device own = {.device = device, .seen = {true, seen}};
+    if (!watch->live) { /* whose requests of the driver's are its own */
+        own.seen_peak = (struct mt_own_bytes){true, a->peak[device]};
+    }
+    return own;
+}
+
+/* What goes beside the allocations, as far as it stands under the lock. */
+static enum mt_status copy_own(const struct mt_dump *d, struct mt_own *own, struct mt_error *err)
+{
+    const struct mt_preload_account *a = &watch->account;
+    *own = (struct mt_own){.mode = watch->live ? "cache" : "record",
+                           .runtime_calls = watch->runtime_calls,
+                           .driver_calls = watch->driver_calls,
+                           .lookups = mt_preload_lookups()};
+    for (int i = 0; i <= MT_RECORD_HOST; i++) {
+        const struct mt_own_device device = own_of(d, i);
+        if ((device.seen.bytes > 0 || a->peak[i] > 0) && !mt_vec_push(&own->devices, device)) {
+            return mt_fail_nomem(err);
+        }
+    }
+    return mt_preload_account_copy(a, &watch->recorder->stacks, own, err);
+}
+
+static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
+{
+    struct mt_own own = {0};
+    mt_quick_lock_take(watch->lock);
+    enum mt_status status = watch->live
+                                ? mt_live_copy(watch->live, d, err)
+                                : mt_dump_add_recorder(d, watch->recorder, watch->n_devices, err);
+    if (status == MT_OK) {
+        status = mt_preload_table_dump(&watch->table, d, err);
+    }
+    if (status == MT_OK && watch->live) {
+        mt_dump_sort(d);
+    }
+    if (status == MT_OK) {
+        status = copy_own(d, &own, err);
+    }
+    mt_quick_lock_give(watch->lock);
+    if (status == MT_OK) {
+        mt_preload_device_ask(&own);
+        mt_dump_take_own(d, &own);
+    }
+    mt_own_release(&own);
+    return status;
+}
+
+/* With dump_lock. */
+static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *err)
+{
+    char path[MT_RECORD_PATH_MAX];
+    if (!name_of(why, path, sizeof path)) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
+                       watch->recorder->settings.path);
+    }
+    struct mt_dump *d = mt_dump_new();
+    if (!d) {
+        return mt_fail_nomem(err);
+    }
+    enum mt_status status = copy_state(d, err);
+    if (status == MT_OK) {
+        status = mt_dump_write(d, path, err);
+    }
+    mt_dump_free(d);
+    if (status == MT_OK && mt_snapshot_names_add(&watch->names, why)) {
+        tell(mt_snapshot_why_text(why), path);
+    }
+    return status;
+}
+
+static enum mt_status dump(enum mt_snapshot_why why, struct mt_error *err)
+{
+    mt_preload_own_begin();
+    pthread_mutex_lock(&watch->dump_lock);
+    enum mt_status status = write_snapshot(why, err);
+    pthread_mutex_unlock(&watch->dump_lock);
+    mt_preload_own_end();
+    return status;
+}
+
+void mt_preload_dump_oom(void)
+{
+    struct mt_error err;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_mutex_lock(&watch->dump_lock);
+    bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= OOM_PAUSE_S;
+    if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
+        mt_preload_say(err.text);
+    }
+    watch->last_oom_s = now.tv_sec;
+    pthread_mutex_unlock(&watch->dump_lock);
+}
+
+/* ---- the moments ---- */
+
+static void at_end(void)
+{
+    struct mt_error err;
+    bool used = watch->live || watch->n_devices > 0 || watch->account.peak[MT_RECORD_HOST] > 0;
+    if (used && !watch->forked && watch->recorder->settings.at_exit &&
+        dump(MT_SNAPSHOT_EXIT, &err) != MT_OK) {
+        mt_preload_say(err.text);
+    }
+}
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    if (number == SIGTERM) {
+        atomic_store(&watch->told_to_end, true);
+    }
+    mt_dumper_wake(&watch->dumper);
+    errno = saved;
+}
+
+static enum mt_status dump_woken(void *ctx, struct mt_error *err)
+{
+    bool end = atomic_load(&watch->told_to_end);
+    enum mt_status status = dump(end                      ? MT_SNAPSHOT_TERM
+                                 : watch->dumper.by_clock ? MT_SNAPSHOT_CLOCK
+                                                          : MT_SNAPSHOT_SIGNAL,
+                                 err);
+    (void)ctx;
+    if (end) {
+        struct sigaction action = {.sa_handler = SIG_DFL};
+        sigaction(SIGTERM, &action, NULL);
+        kill(getpid(), SIGTERM);
+    }
+    return status;
+}
+
+/* The program's own handlers are left alone. */
+static void catch_signal(int number)
+{
+    struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+        before.sa_handler == SIG_DFL) {
+        sigaction(number, &action, NULL);
+    }
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&watch->dump_lock);
+    mt_quick_lock_take(watch->lock);
+}
+
+static void after_fork_parent(void)
+{
+    mt_quick_lock_give(watch->lock);
+    pthread_mutex_unlock(&watch->dump_lock);
+}
+
+/* The child of a process that uses CUDA cannot use it. */
+static void after_fork_child(void)
+{
+    watch->forked = true;
+    if (watch->live) {
+        mt_live_set_forked(watch->live);
+    }
+    after_fork_parent();
+}
+
+void mt_preload_dump_start(const struct mt_record_settings *s)
+{
+    struct mt_error err;
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    atexit(at_end);
+    watch->dumper.dump = dump_woken;
+    watch->dumper.every_s = s->every_s;
+    watch->dumper.on_failure = mt_preload_say;
+    if (s->signal == 0 && s->every_s == 0) {
+        return;
+    }
+    if (mt_dumper_start(&watch->dumper, &err) != MT_OK) {
+        mt_preload_say(err.text);
+        return;
+    }
+    if (s->signal) {
+        catch_signal(s->signal);
+        catch_signal(SIGTERM);
+    }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the preload knows, once for the whole process: watchers are called under the names of CUDA's
+ * functions and get no argument of memtool's. For preload_watch.c, which owns it and writes down,
+ * and preload_dump.c, which writes snapshots of it.
+ */
+#ifndef LIVE_PRELOAD_STATE_H
+#define LIVE_PRELOAD_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "dumper.h"
+#include "live.h"
+#include "preload_account.h"
+#include "preload_table.h"
+#include "snapshot_names.h"
+
+struct mt_preload_state {
+    _Atomic int mode; /* enum mode of preload_watch.c */
+    pthread_once_t once;
+    _Atomic bool begun;
+    bool ready; /* the recorder is there; false: it could not be made, all goes straight through */
+    bool forked;
+    struct mt_quick_lock own_lock;
+    struct mt_quick_lock
+        *lock;                 /* of table, account, recorder, counts; that of `live` if there is */
+    pthread_mutex_t dump_lock; /* taken before `lock` */
+    struct mt_recorder *recorder;
+    struct mt_live *live; /* mode cache: the allocator, whose recorder this is; else NULL */
+    struct mt_preload_table table;
+    struct mt_preload_account account;
+    uint64_t runtime_calls, driver_calls;
+    int n_devices;
+    int (*holds_gil)(void); /* NULL: no Python */
+    const char *list;       /* where snapshots are told of; NULL: nowhere */
+    const char *rank;
+    struct mt_dumper dumper;
+    _Atomic bool told_to_end;
+    struct mt_snapshot_names names; /* with dump_lock */
+    time_t last_oom_s;              /* with dump_lock */
+};
+extern struct mt_preload_state mt_preload_state;
+
+/* "memtool: TEXT" on standard error. */
+void mt_preload_say(const char *text);
+
+/* Sees to snapshots at the moments that the settings name, and to fork. Once. */
+void mt_preload_dump_start(const struct mt_record_settings *s);
+
+/* The snapshot of a refusal, at most one a second: a program that tries sizes until one fits is not
+ * to spend its time on them. */
+void mt_preload_dump_oom(void);
+
+#endif
