@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import random
+import statistics
 import struct
 import sys
 import time
@@ -280,6 +281,9 @@ def deep(n, call):
     return call() if n <= 0 else deep(n - 1, call)
 
 
+ROUNDS = 9
+
+
 def bench():
     """Both allocators in one process, by the same loops; recording off and on; stacks of 5 to 24
     frames; then PyTorch's wrapper around memtool's."""
@@ -303,16 +307,23 @@ def bench():
     def pair(who):
         return [ctypes.cast(f, ptr) for f in pointers[who]]
 
-    def row(who, mixed=True):
-        a, b = pair(who)
-        found = {"same_1MiB": [], "same_4KiB": [], "mixed_512": [], "mixed_2000": []}
-        for _ in range(3):
-            found["same_1MiB"].append(loops.bench_same(a, b, MIB, 300000))
-            found["same_4KiB"].append(loops.bench_same(a, b, 4096, 300000))
-            if mixed:
-                found["mixed_512"].append(loops.bench_mixed(a, b, 512, 100000, 1 << 40))
-                found["mixed_2000"].append(loops.bench_mixed(a, b, 2000, 100000, 1 << 40))
-        return {k: round(min(v), 1) for k, v in found.items() if v}
+    def rows(name, whos, mixed=True):
+        """Short rounds, the allocators turn about, so that a busy moment of the host falls on both
+        and into few of them; the least of each, and the median to tell how noisy it was."""
+        found = {who: {"same_1MiB": [], "same_4KiB": [], "mixed_512": [], "mixed_2000": []}
+                 for who in whos}
+        for _ in range(ROUNDS):
+            for who in whos:
+                a, b = pair(who)
+                found[who]["same_1MiB"].append(loops.bench_same(a, b, MIB, 100000))
+                found[who]["same_4KiB"].append(loops.bench_same(a, b, 4096, 100000))
+                if mixed:
+                    found[who]["mixed_512"].append(loops.bench_mixed(a, b, 512, 40000, 1 << 40))
+                    found[who]["mixed_2000"].append(loops.bench_mixed(a, b, 2000, 40000, 1 << 40))
+        for who in whos:
+            out[name.format(who)] = {k: round(min(v), 1) for k, v in found[who].items() if v}
+            out["medians"][name.format(who)] = {k: round(statistics.median(v), 1)
+                                                for k, v in found[who].items() if v}
 
     def record(who, on, settings=""):
         if who == "native":
@@ -323,20 +334,22 @@ def bench():
             text = f"max_entries:100000,stacks:python{settings}".encode() if on else None
             assert target.memtool_record(text) == 0
 
+    out["medians"] = {}
+    ours = [who for who in pointers if who != "native"]
+    rows("{}.off", pointers)
     for who in pointers:
-        out[f"{who}.off"] = row(who)
         record(who, True)
-        for frames in (5, 8, 16, 24):  # row, lambda, deep ..., bench, <module>
-            out[f"{who}.on.{frames}"] = deep(frames - 5, lambda: row(who, frames == 5))
+    for frames in (5, 8, 16, 24):  # rows, lambda, deep ..., bench, <module>
+        deep(frames - 5, lambda: rows(f"{{}}.on.{frames}", pointers, frames == 5))
+    for who in pointers:
         record(who, False)
-        if who != "native":
-            record(who, True, ",context:alloc")
-            out[f"{who}.alloc.5"] = deep(0, lambda: row(who, False))
+    for name, settings in (("alloc", ",context:alloc"), ("state", ",enabled:state")):
+        for who in ours:
+            record(who, True, settings)
+        deep(0, lambda: rows(f"{{}}.{name}.5", ours, False))
+        for who in ours:
             record(who, False)
-            record(who, True, ",enabled:state")
-            out[f"{who}.state.5"] = deep(0, lambda: row(who, False))
-            record(who, False)
-        torch.cuda.empty_cache()
+    torch.cuda.empty_cache()
     if KIND == "native":
         dump_speed(direct)
 
