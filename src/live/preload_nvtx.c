@@ -464,6 +464,22 @@ static bool put(const struct callbacks *c, int module)
     return true;
 }
 
+static void lock(void)
+{
+    pthread_mutex_lock(&nvtx.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&nvtx.lock);
+}
+
+/* A child may name ranges, though nobody records them. */
+static void survive_forks(void)
+{
+    pthread_atfork(lock, unlock, unlock);
+}
+
 MT_DOOR int InitializeInjectionNvtx2(const void *(*table)(uint32_t id))
 {
     const struct callbacks *c = table ? table(CALLBACKS) : NULL;
@@ -471,6 +487,8 @@ MT_DOOR int InitializeInjectionNvtx2(const void *(*table)(uint32_t id))
     if (!c || c->size < sizeof *c || !c->get) {
         return 0;
     }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, survive_forks);
     if (v && v->size >= sizeof *v && v->set) {
         v->set(NVTX_VERSION);
     }

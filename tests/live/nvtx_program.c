@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -176,6 +177,21 @@ static void nested(void)
     EXPECT(core.pop() < 0);
 }
 
+/* The child of a process with CUDA, such as a loader of data, names ranges too; nobody records
+ * them. */
+static void in_child(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct attributes a = with(3, core2.register_a(NULL, "of a child"));
+        EXPECT(core.push_ex(&a) == 0 && core.pop() == 0);
+        core.end(core.start_ex(&a));
+        _exit(7);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+}
+
 /* The library as an allocator, which records by MEMTOOL_RECORD from its first request on. */
 static void allocator(const char *file)
 {
@@ -218,6 +234,7 @@ int main(int argc, char **argv)
     texts();
     domains();
     nested();
+    in_child();
     take(NULL);
     EXPECT(core.push_a("open at the end") == 0);
     return 0;
