@@ -67,19 +67,34 @@ static enum mt_status release_pool(struct mt_alloc *a, uint32_t pair, bool small
     return MT_OK;
 }
 
+/* Bytes in free blocks that are whole segments, or lie in expandable ones: what a walk over the
+ * pools could find. Most refusals find none, and with many streams there are many pools' sets. */
+static bool has_releasable(const struct mt_alloc *a)
+{
+    int64_t reserved = mt_alloc_stat(a, MT_STAT_RESERVED_BYTES, MT_SLOT_ALL).current;
+    int64_t active = mt_alloc_stat(a, MT_STAT_ACTIVE_BYTES, MT_SLOT_ALL).current;
+    int64_t split = mt_alloc_stat(a, MT_STAT_INACTIVE_SPLIT_BYTES, MT_SLOT_ALL).current;
+    return reserved != active + split;
+}
+
 enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err)
 {
     a->stats.num_sync_all_streams++;
     MT_TRY(mt_streams_sync(a, err));
-    MT_TRY(release_pool(a, 0, false, err));
-    MT_TRY(release_pool(a, 0, true, err));
+    bool some = has_releasable(a);
+    if (some) {
+        MT_TRY(release_pool(a, 0, false, err));
+        MT_TRY(release_pool(a, 0, true, err));
+    }
     for (uint32_t p = 1; p < a->pairs.n; p++) {
         struct pair *pair = &a->pairs.v[p];
         if (!pair->alive || pair->users > 0) {
             continue;
         }
-        MT_TRY(release_pool(a, p, true, err));
-        MT_TRY(release_pool(a, p, false, err));
+        if (some) {
+            MT_TRY(release_pool(a, p, true, err));
+            MT_TRY(release_pool(a, p, false, err));
+        }
         a->pairs.v[p].alive = a->pairs.v[p].segments > 0;
     }
     return MT_OK;
