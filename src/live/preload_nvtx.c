@@ -24,26 +24,22 @@
 #include "preload.h"
 #include "preload_device.h"
 #include "preload_doors.h"
-#include "recorder.h"
+#include "range_name.h"
 
-enum { NAME_MAX_BYTES = 50, DEPTH_MAX = 32, OPEN_MAX = 256, STRINGS_MAX = 1 << 16 };
-
-struct name {
-    char text[NAME_MAX_BYTES + 1];
-};
+enum { DEPTH_MAX = 32, OPEN_MAX = 256, STRINGS_MAX = 1 << 16 };
 
 /* A range that was pushed; of a thread's ranges those of a domain nest in each other. */
 struct pushed {
     const void *domain;
     bool told;
-    struct name name;
+    struct mt_range_name name;
 };
 
 /* A range that was started: it may end in another thread. */
 struct started {
     uint64_t id; /* 0: an empty place */
     bool told;
-    struct name name;
+    struct mt_range_name name;
 };
 
 static _Thread_local struct {
@@ -60,98 +56,9 @@ static struct {
     struct mt_intern strings; /* registered ones: their ids are the handles */
 } nvtx = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- texts ---- */
-
-struct text_out {
-    struct name *name;
-    size_t n;
-    bool full;
-};
-
-/* A character that does not fit whole is left out, and everything behind it. */
-static void put_char(struct text_out *o, const char *bytes, size_t n)
-{
-    o->full |= n > NAME_MAX_BYTES - o->n;
-    if (!o->full) {
-        memcpy(o->name->text + o->n, bytes, n);
-        o->n += n;
-    }
-}
-
-static void put_code(struct text_out *o, uint32_t c)
-{
-    char b[4];
-    if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
-        c = 0xfffd;
-    }
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--) {
-        b[i] = (char)(0x80 | (c & 0x3f));
-        c >>= 6;
-    }
-    static const unsigned char first[] = {0, 0x00, 0xc0, 0xe0, 0xf0};
-    b[0] = (char)(first[n] | c);
-    put_char(o, b, n);
-}
-
-/* Bytes of the UTF-8 character at p; 0 when it is none. */
-static size_t utf8_length(const char *p)
-{
-    unsigned char c = (unsigned char)*p;
-    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
-    uint32_t code = n == 1 ? c : c & (0xffu >> (n + 1));
-    if (n == 4 && (c < 0xf0 || c > 0xf4)) {
-        return 0;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = code << 6 | ((unsigned char)p[i] & 0x3f);
-    }
-    bool shortest = n < 3 || code >= (n == 3 ? 0x800u : 0x10000u);
-    return shortest && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
-}
-
-static struct name finished(struct text_out *o)
-{
-    if (o->n == 0) {
-        put_char(o, "?", 1); /* a range without a message */
-    }
-    o->name->text[o->n] = '\0';
-    return *o->name;
-}
-
-/* What is not UTF-8 would make the snapshot unreadable for Python. */
-static struct name from_bytes(const char *p)
-{
-    struct name name;
-    struct text_out o = {.name = &name};
-    while (p && *p && !o.full) {
-        size_t n = utf8_length(p);
-        if (n > 0) {
-            put_char(&o, p, n);
-        } else {
-            put_code(&o, 0xfffd);
-        }
-        p += n > 0 ? n : 1;
-    }
-    return finished(&o);
-}
-
-static struct name from_wide(const wchar_t *p)
-{
-    struct name name;
-    struct text_out o = {.name = &name};
-    while (p && *p && !o.full) {
-        put_code(&o, (uint32_t)*p++);
-    }
-    return finished(&o);
-}
-
 /* ---- registered strings ---- */
 
-static void *register_name(struct name name)
+static void *register_name(struct mt_range_name name)
 {
     pthread_mutex_lock(&nvtx.lock);
     if (!nvtx.strings.arena) {
@@ -165,13 +72,13 @@ static void *register_name(struct name name)
     return (void *)(uintptr_t)id;
 }
 
-static struct name from_handle(const void *handle)
+static struct mt_range_name from_handle(const void *handle)
 {
-    struct name name = from_bytes(NULL);
+    struct mt_range_name name = mt_range_name_bytes(NULL);
     uintptr_t id = (uintptr_t)handle;
     pthread_mutex_lock(&nvtx.lock);
     if (id > 0 && id < nvtx.strings.strings.n) {
-        name = from_bytes(nvtx.strings.strings.v[id].p);
+        name = mt_range_name_bytes(nvtx.strings.strings.v[id].p);
     }
     pthread_mutex_unlock(&nvtx.lock);
     return name;
@@ -192,23 +99,23 @@ _Static_assert(sizeof(struct attributes) == 48, "as in nvToolsExt.h");
 
 enum { BYTES = 1, WIDE = 2, REGISTERED = 3 }; /* nvtxMessageType_t */
 
-static struct name from_attributes(const struct attributes *a)
+static struct mt_range_name from_attributes(const struct attributes *a)
 {
     if (!a || a->size < sizeof *a) {
-        return from_bytes(NULL);
+        return mt_range_name_bytes(NULL);
     }
     switch (a->message_type) {
-    case BYTES: return from_bytes(a->message);
-    case WIDE: return from_wide(a->message);
+    case BYTES: return mt_range_name_bytes(a->message);
+    case WIDE: return mt_range_name_wide(a->message);
     case REGISTERED: return from_handle(a->message);
-    default: return from_bytes(NULL);
+    default: return mt_range_name_bytes(NULL);
     }
 }
 
 /* ---- ranges ---- */
 
 /* To whoever records: the preload or the allocator. False when nobody does. */
-static bool tell(const struct name *name, bool end)
+static bool tell(const struct mt_range_name *name, bool end)
 {
     if (mt_preload_own()) {
         return false;
@@ -217,7 +124,7 @@ static bool tell(const struct name *name, bool end)
                            : mt_shim_mark(name->text, mt_preload_device(), end);
 }
 
-static void mark(struct name name)
+static void mark(struct mt_range_name name)
 {
     if (tell(&name, false)) {
         tell(&name, true);
@@ -234,7 +141,7 @@ static int level_of(const void *domain)
     return n;
 }
 
-static int push(const void *domain, struct name name)
+static int push(const void *domain, struct mt_range_name name)
 {
     if (here.n == DEPTH_MAX) {
         return level_of(domain) + here.deeper++;
@@ -274,7 +181,7 @@ static struct started *place_of(uint64_t id)
 }
 
 /* A range that finds no place has no beginning either. */
-static uint64_t start(struct name name)
+static uint64_t start(struct mt_range_name name)
 {
     pthread_mutex_lock(&nvtx.lock);
     uint64_t id = ++nvtx.last_id;
@@ -316,12 +223,12 @@ static void mark_ex(const struct attributes *a)
 
 static void mark_a(const char *text)
 {
-    mark(from_bytes(text));
+    mark(mt_range_name_bytes(text));
 }
 
 static void mark_w(const wchar_t *text)
 {
-    mark(from_wide(text));
+    mark(mt_range_name_wide(text));
 }
 
 static uint64_t start_ex(const struct attributes *a)
@@ -331,12 +238,12 @@ static uint64_t start_ex(const struct attributes *a)
 
 static uint64_t start_a(const char *text)
 {
-    return start(from_bytes(text));
+    return start(mt_range_name_bytes(text));
 }
 
 static uint64_t start_w(const wchar_t *text)
 {
-    return start(from_wide(text));
+    return start(mt_range_name_wide(text));
 }
 
 static int push_ex(const struct attributes *a)
@@ -346,12 +253,12 @@ static int push_ex(const struct attributes *a)
 
 static int push_a(const char *text)
 {
-    return push(NULL, from_bytes(text));
+    return push(NULL, mt_range_name_bytes(text));
 }
 
 static int push_w(const wchar_t *text)
 {
-    return push(NULL, from_wide(text));
+    return push(NULL, mt_range_name_wide(text));
 }
 
 static int pop_default(void)
@@ -385,13 +292,13 @@ static int domain_push(const void *domain, const struct attributes *a)
 static void *register_a(const void *domain, const char *text)
 {
     (void)domain;
-    return register_name(from_bytes(text));
+    return register_name(mt_range_name_bytes(text));
 }
 
 static void *register_w(const void *domain, const wchar_t *text)
 {
     (void)domain;
-    return register_name(from_wide(text));
+    return register_name(mt_range_name_wide(text));
 }
 
 static void *domain_create(const void *name)
