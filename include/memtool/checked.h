@@ -17,4 +17,10 @@ static inline uint64_t mt_add_sat(uint64_t a, uint64_t b)
     return mt_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* a - b, or 0 where b is larger. */
+static inline uint64_t mt_sub_sat(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 #endif

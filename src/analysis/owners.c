@@ -12,6 +12,8 @@
 
 #include <memtool/keys.h>
 
+#include "own_key.h"
+
 static const struct {
     const char *id, *words;
 } KINDS[MT_OWNER_KIND_COUNT] = {
@@ -182,7 +184,7 @@ static bool is_torch(struct mt_str file)
 static const char *mode_of(const struct mt_snapshot *s)
 {
     static const char *const MODES[] = {"record", "cache", "allocator"};
-    const struct mt_value *v = s->own ? mt_value_find(s, &s->values[s->own], "mode") : NULL;
+    const struct mt_value *v = mt_own_key_get(s, mt_own_key_find(s), "mode");
     for (size_t i = 0; v && v->kind == MT_VALUE_STR && i < MT_COUNT(MODES); i++) {
         if (mt_str_equal(mt_snapshot_str(s, v->u.id), mt_str_from(MODES[i]))) {
             return MODES[i];

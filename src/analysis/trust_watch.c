@@ -6,30 +6,15 @@
  */
 #include "trust_watch.h"
 
+#include <memtool/checked.h>
+
+#include "own_key.h"
+
 enum { SHARE = 20 }; /* more than a twentieth */
 
-static const uint64_t unseen_min = UINT64_C(64) << 20, before_min = UINT64_C(1) << 30,
-                      before_or_context_min = UINT64_C(2) << 30;
-
-static const struct mt_value *find(const struct mt_snapshot *s, const struct mt_value *dict,
-                                   const char *key)
-{
-    return dict ? mt_value_find(s, dict, key) : NULL;
-}
-
-static bool get(const struct mt_snapshot *s, const struct mt_value *dict, const char *key,
-                uint64_t *out)
-{
-    const struct mt_value *v = find(s, dict, key);
-    bool known = v && v->kind == MT_VALUE_INT && v->u.i >= 0;
-    *out = known ? (uint64_t)v->u.i : 0;
-    return known;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
+static const uint64_t UNSEEN_LEAST = UINT64_C(64) << 20;
+static const uint64_t BEFORE_LEAST = UINT64_C(1) << 30;
+static const uint64_t BEFORE_OR_CONTEXT_LEAST = UINT64_C(2) << 30;
 
 static bool add(struct mt_trust *trust, struct mt_trust_fact fact)
 {
@@ -41,9 +26,9 @@ static bool add_libraries(struct mt_trust *trust, const struct mt_snapshot *s,
                           const struct mt_value *own)
 {
     uint64_t lookups, calls;
-    const struct mt_value *doors = find(s, own, "doors");
-    bool none = get(s, doors, "lookups", &lookups) && get(s, doors, "driver_calls", &calls) &&
-                lookups == 0 && calls == 0;
+    const struct mt_value *doors = mt_own_key_get(s, own, "doors");
+    bool none = mt_own_key_bytes(s, doors, "lookups", &lookups) &&
+                mt_own_key_bytes(s, doors, "driver_calls", &calls) && lookups == 0 && calls == 0;
     return !none ||
            add(trust, (struct mt_trust_fact){.id = MT_TRUST_LIBRARIES_UNSEEN, .device = -2});
 }
@@ -52,17 +37,20 @@ static bool add_unseen(struct mt_trust *trust, const struct mt_snapshot *s,
                        const struct mt_value *d, int32_t device)
 {
     uint64_t start, now, seen, code, reserved, used;
-    if (!get(s, d, "free_start_bytes", &start)) {
+    if (!mt_own_key_bytes(s, d, "free_start_bytes", &start)) {
         return true;
     }
-    if (!get(s, d, "free_dump_bytes", &now)) {
+    if (!mt_own_key_bytes(s, d, "free_dump_bytes", &now)) {
         return add(trust, (struct mt_trust_fact){.id = MT_TRUST_FREE_UNKNOWN, .device = device});
     }
-    (void)(get(s, d, "seen_bytes", &seen), get(s, d, "code_bytes", &code));
-    (void)(get(s, d, "pool_reserved_bytes", &reserved), get(s, d, "pool_used_bytes", &used));
-    uint64_t gone = less(start, now);
-    uint64_t unseen = less(less(less(gone, seen), code), less(reserved, used));
-    return unseen < unseen_min || unseen < gone / SHARE ||
+    (void)mt_own_key_bytes(s, d, "seen_bytes", &seen);
+    (void)mt_own_key_bytes(s, d, "code_bytes", &code);
+    (void)mt_own_key_bytes(s, d, "pool_reserved_bytes", &reserved);
+    (void)mt_own_key_bytes(s, d, "pool_used_bytes", &used);
+    uint64_t gone = mt_sub_sat(start, now);
+    uint64_t unseen =
+        mt_sub_sat(mt_sub_sat(mt_sub_sat(gone, seen), code), mt_sub_sat(reserved, used));
+    return unseen < UNSEEN_LEAST || unseen < gone / SHARE ||
            add(trust, (struct mt_trust_fact){MT_TRUST_UNSEEN, device, 0, unseen, gone});
 }
 
@@ -70,24 +58,26 @@ static bool add_before(struct mt_trust *trust, const struct mt_snapshot *s,
                        const struct mt_value *d, int32_t device)
 {
     uint64_t total, before = 0;
-    bool alone = get(s, d, "free_before_context_bytes", &before);
-    if (!get(s, d, "total_bytes", &total) || (!alone && !get(s, d, "free_start_bytes", &before))) {
+    bool alone = mt_own_key_bytes(s, d, "free_before_context_bytes", &before);
+    if (!mt_own_key_bytes(s, d, "total_bytes", &total) ||
+        (!alone && !mt_own_key_bytes(s, d, "free_start_bytes", &before))) {
         return true;
     }
-    uint64_t bytes = less(total, before);
-    return bytes < (alone ? before_min : before_or_context_min) ||
+    uint64_t bytes = mt_sub_sat(total, before);
+    return bytes < (alone ? BEFORE_LEAST : BEFORE_OR_CONTEXT_LEAST) ||
            add(trust, (struct mt_trust_fact){MT_TRUST_USED_BEFORE, device, alone, bytes, 0});
 }
 
 static bool add_devices(struct mt_trust *trust, const struct mt_snapshot *s,
                         const struct mt_value *own)
 {
-    const struct mt_value *list = find(s, own, "devices");
+    uint32_t n;
+    const struct mt_value *list = mt_own_key_list(s, own, "devices", &n);
     bool fine = true;
-    for (uint32_t i = 0; list && list->kind == MT_VALUE_LIST && fine && i < list->n; i++) {
-        const struct mt_value *d = &s->values[list->u.id + i];
+    for (uint32_t i = 0; fine && i < n; i++) {
+        const struct mt_value *d = &list[i];
         uint64_t device;
-        if (get(s, d, "device", &device) && device <= INT32_MAX) {
+        if (mt_own_key_bytes(s, d, "device", &device) && device <= INT32_MAX) {
             fine = add_before(trust, s, d, (int32_t)device) &&
                    add_unseen(trust, s, d, (int32_t)device);
         }
@@ -98,8 +88,8 @@ static bool add_devices(struct mt_trust *trust, const struct mt_snapshot *s,
 enum mt_status mt_trust_watch(struct mt_trust *trust, const struct mt_snapshot *s,
                               struct mt_error *err)
 {
-    const struct mt_value *own = s->own ? &s->values[s->own] : NULL;
-    if (!own || !mt_value_find(s, own, "devices")) { /* the live allocator looks at nothing else */
+    const struct mt_value *own = mt_own_key_find(s);
+    if (!mt_own_key_get(s, own, "devices")) { /* the live allocator looks at nothing else */
         return MT_OK;
     }
     bool fine = add_libraries(trust, s, own) && add_devices(trust, s, own) &&
