@@ -28,12 +28,6 @@ static inline bool known2(const struct mt_facts *f, enum mt_oom_field a, enum mt
     return known(f, a) && known(f, b);
 }
 
-/* A snapshot of a program without PyTorch. */
-static inline bool is_plain(const struct mt_facts *f)
-{
-    return mt_facts_plain(f);
-}
-
 /* Bytes of all processes that the message lists. */
 static inline uint64_t listed(const struct mt_facts *f)
 {

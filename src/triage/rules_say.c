@@ -94,7 +94,7 @@ void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
     mt_buf_printf(out,
                   "%s held only %s of %s and asked for %s more; how much was free is not "
                   "printed.",
-                  is_plain(f) ? "The program" : "PyTorch",
+                  mt_facts_plain(f) ? "The program" : "PyTorch",
                   text(f->reserved > f->allocated ? f->reserved : f->allocated).s, text(f->total).s,
                   text(f->requested).s);
 }
@@ -120,8 +120,8 @@ void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
                   "%s of the %s that %s had reserved was unallocated (%.0f %%), more than the "
                   "%s asked for: no single hole was large enough.",
                   text(f->unallocated).s, text(f->reserved).s,
-                  is_plain(f) ? "its allocator" : "PyTorch", per_cent(f->unallocated, f->reserved),
-                  text(f->requested).s);
+                  mt_facts_plain(f) ? "its allocator" : "PyTorch",
+                  per_cent(f->unallocated, f->reserved), text(f->requested).s);
 }
 
 void mt_say_holes_and_free(const struct mt_facts *f, struct mt_buf *out)
@@ -146,7 +146,7 @@ void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
                   "or this one's CUDA context and libraries (the message does not say which; a "
                   "context takes 0.5 to 1 GiB).",
                   text(f->unexplained).s, per_cent(f->unexplained, f->total),
-                  is_plain(f) ? "its" : "PyTorch's");
+                  mt_facts_plain(f) ? "its" : "PyTorch's");
 }
 
 void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
@@ -160,7 +160,7 @@ void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
 {
     bool mps = strcmp(f->incident->backend, "mps") == 0;
-    if (is_plain(f)) {
+    if (mt_facts_plain(f)) {
         mt_buf_printf(out,
                       "%s (%.0f %% of the card) of this process was allocated neither by it nor by "
                       "its libraries: CUDA context, code of kernels, the driver's pools.",
@@ -178,7 +178,7 @@ void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
 /* Of a process that was watched, what PyTorch had cached cannot be told from what was in use. */
 static const char *live_words(const struct mt_facts *f)
 {
-    return is_plain(f)           ? "The allocations of the program and its libraries"
+    return mt_facts_plain(f)     ? "The allocations of the program and its libraries"
            : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
                                  : "Live tensors";
 }
