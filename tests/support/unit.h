@@ -13,19 +13,25 @@
 
 #include <memtool/str.h>
 
-static inline int unit_run(const char *title, const TTest *const *tests, size_t n)
+/* Runs cases that have loops, fixtures or a time limit; returns the exit code of main. */
+static inline int unit_run_cases(const char *title, TCase *cases)
 {
     Suite *suite = suite_create(title);
-    TCase *cases = tcase_create(title);
-    for (size_t i = 0; i < n; i++) {
-        tcase_add_test(cases, tests[i]);
-    }
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static inline int unit_run(const char *title, const TTest *const *tests, size_t n)
+{
+    TCase *cases = tcase_create(title);
+    for (size_t i = 0; i < n; i++) {
+        tcase_add_test(cases, tests[i]);
+    }
+    return unit_run_cases(title, cases);
 }
 
 #define UNIT_MAIN(title, ...)                                                                      \

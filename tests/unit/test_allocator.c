@@ -3,11 +3,12 @@
  * The policy, by the vectors of which the answers are known from PyTorch, and by long random runs
  * in which every operation is followed by the proof of the invariants.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <memtool/allocator.h>
+
+#include "unit.h"
 
 #define GIB (1024 * MT_MIB)
 
@@ -364,8 +365,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("allocator");
-    TCase *t = tcase_create("policy");
+    TCase *t = tcase_create("allocator");
     tcase_add_test(t, small_and_large_boundaries);
     tcase_add_test(t, own_segments);
     tcase_add_test(t, best_fit_reuses_exactly);
@@ -379,10 +379,5 @@ int main(void)
     tcase_add_test(t, releases_differ);
     tcase_add_loop_test(t, random_runs, 0, (int)MT_COUNT(CONFS));
     tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return unit_run_cases("allocator", t);
 }

@@ -185,15 +185,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("bad_input");
-    TCase *cases = tcase_create("bad_input");
-    tcase_add_loop_test(cases, each_row_gives_its_message, 0, (int)MT_COUNT(ROWS));
-    tcase_add_test(cases, limits);
-    tcase_add_test(cases, shared_lists_do_not_multiply);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    TCase *t = tcase_create("bad_input");
+    tcase_add_loop_test(t, each_row_gives_its_message, 0, (int)MT_COUNT(ROWS));
+    tcase_add_test(t, limits);
+    tcase_add_test(t, shared_lists_do_not_multiply);
+    return unit_run_cases("bad_input", t);
 }

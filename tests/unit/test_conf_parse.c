@@ -233,24 +233,6 @@ START_TEST(settings_in_texts)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("conf_parse");
-    TCase *t = tcase_create("conf");
-    tcase_add_test(t, releases);
-    tcase_add_test(t, what_211_answers);
-    tcase_add_test(t, what_kills_the_process);
-    tcase_add_test(t, rounding_lists);
-    tcase_add_test(t, older_releases);
-    tcase_add_test(t, large_segment_comes_first);
-    tcase_add_test(t, hostile_text);
-    tcase_add_test(t, warnings);
-    tcase_add_test(t, the_variable_that_wins);
-    tcase_add_test(t, settings_in_texts);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN("conf_parse", releases, what_211_answers, what_kills_the_process, rounding_lists,
+          older_releases, large_segment_comes_first, hostile_text, warnings, the_variable_that_wins,
+          settings_in_texts)

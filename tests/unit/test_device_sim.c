@@ -186,17 +186,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("device_sim");
-    TCase *t = tcase_create("devices");
+    TCase *t = tcase_create("device_sim");
     tcase_add_test(t, conformance);
     tcase_add_test(t, addresses_look_like_the_drivers);
     tcase_add_test(t, capacity_and_what_is_held);
     tcase_add_loop_test(t, every_call_fails_once, 0, (int)MT_COUNT(CONFS));
     tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return unit_run_cases("device_sim", t);
 }

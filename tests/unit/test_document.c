@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* There and back: what is written, in every format, reads back as the same model. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,8 @@
 #include <memtool/keys.h>
 #include <memtool/read.h>
 #include <memtool/write.h>
+
+#include "unit.h"
 
 static char *write_out(const struct mt_snapshot *s, const struct mt_write_options *o, size_t *n)
 {
@@ -149,14 +150,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("document");
-    TCase *t = tcase_create("round trips");
+    TCase *t = tcase_create("document");
     tcase_add_loop_test(t, documents, 0, (int)MT_COUNT(DOCUMENTS));
     tcase_add_test(t, many_events);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("document", t);
 }

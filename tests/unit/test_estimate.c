@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The arithmetic of estimate, against figures worked out by hand. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <memtool/estimate.h>
 #include <memtool/report_estimate.h>
+
+#include "unit.h"
 
 static struct mt_estimate_options o;
 static struct mt_estimate e;
@@ -245,7 +246,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("estimate");
     TCase *t = tcase_create("estimate");
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, mixed_adam);
@@ -260,10 +260,5 @@ int main(void)
     tcase_add_loop_test(t, published_models, 0, (int)MT_COUNT(configs));
     tcase_add_loop_test(t, bad_config, 0, (int)MT_COUNT(bad_configs));
     tcase_add_test(t, cards);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("estimate", t);
 }

@@ -3,7 +3,6 @@
  * Training loops made by hand: what grows for ever must be found, what only looks like it must not.
  * Each loop has a forward part of three stacks, a part for the scenario, and frees at the end.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <memtool/builder.h>
 #include <memtool/leaks.h>
 #include <memtool/moment.h>
+
+#include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -485,31 +486,8 @@ START_TEST(moments)
 }
 END_TEST
 
-int main(void)
-{
-    TCase *t = tcase_create("leaks");
-    tcase_add_test(t, one_tensor_kept_a_step);
-    tcase_add_test(t, leak_under_varying_inputs);
-    tcase_add_test(t, kept_output_of_longer_inputs);
-    tcase_add_test(t, tensor_that_is_appended_to);
-    tcase_add_test(t, cache_that_fills_and_stays);
-    tcase_add_test(t, sawtooth);
-    tcase_add_test(t, leak_that_begins_late);
-    tcase_add_test(t, slow_leak_and_the_line);
-    tcase_add_test(t, leak_of_many_stacks);
-    tcase_add_test(t, warm_up_is_not_counted);
-    tcase_add_test(t, too_few_periods);
-    tcase_add_test(t, annotations_mark_the_steps);
-    tcase_add_test(t, inner_loop_of_few_steps);
-    tcase_add_test(t, longer_inputs_without_frames);
-    tcase_add_test(t, many_periods);
-    tcase_add_test(t, lifetimes);
-    tcase_add_test(t, moments);
-    Suite *suite = suite_create("leaks");
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN("leaks", one_tensor_kept_a_step, leak_under_varying_inputs, kept_output_of_longer_inputs,
+          tensor_that_is_appended_to, cache_that_fills_and_stays, sawtooth, leak_that_begins_late,
+          slow_leak_and_the_line, leak_of_many_stacks, warm_up_is_not_counted, too_few_periods,
+          annotations_mark_the_steps, inner_loop_of_few_steps, longer_inputs_without_frames,
+          many_periods, lifetimes, moments)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Pickle and JSON written from built snapshots, against bytes that CPython's own pickler gives or
  * that its unpickler reads. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <memtool/builder.h>
 #include <memtool/keys.h>
 #include <memtool/write.h>
+
+#include "unit.h"
 
 static struct mt_builder *b;
 
@@ -421,8 +422,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("pickle_writer");
-    TCase *t = tcase_create("writers");
+    TCase *t = tcase_create("pickle_writer");
     tcase_add_loop_test(t, integer_opcodes, 0, (int)MT_COUNT(integers));
     tcase_add_loop_test(t, big_integers, 0, (int)MT_COUNT(bigs));
     tcase_add_test(t, long4);
@@ -437,10 +437,5 @@ int main(void)
     tcase_add_test(t, whole_json);
     tcase_add_loop_test(t, whole_pickle_shares, 2, 6);
     tcase_add_test(t, bare_list);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("pickle_writer", t);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Comparing ranks: who is odd and why, from figures and stacks put in by hand. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <memtool/keys.h>
 #include <memtool/ranks.h>
 #include <memtool/report_ranks.h>
+
+#include "unit.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -245,7 +246,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ranks");
     TCase *t = tcase_create("ranks");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, alike);
@@ -259,10 +259,5 @@ int main(void)
     tcase_add_loop_test(t, number_in_name, 0, (int)MT_COUNT(numbers));
     tcase_add_test(t, results);
     tcase_add_loop_test(t, broken_results, 0, (int)MT_COUNT(bad_results));
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("ranks", t);
 }

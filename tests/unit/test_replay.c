@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pairing and walking: whole traces, traces that begin in the middle, ends that were lost. */
-#include <check.h>
 #include <stdlib.h>
 
 #include <memtool/builder.h>
 #include <memtool/keys.h>
 #include <memtool/replay.h>
+
+#include "unit.h"
 
 #define BASE UINT64_C(0x7f0000000000)
 
@@ -145,18 +146,4 @@ START_TEST(no_trace)
 }
 END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("replay");
-    TCase *t = tcase_create("replay");
-    tcase_add_test(t, whole_trace);
-    tcase_add_test(t, starts_in_the_middle);
-    tcase_add_test(t, lost_end);
-    tcase_add_test(t, no_trace);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+UNIT_MAIN("replay", whole_trace, starts_in_the_middle, lost_end, no_trace)

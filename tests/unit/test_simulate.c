@@ -338,7 +338,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("simulate");
     TCase *t = tcase_create("simulate");
     tcase_add_loop_test(t, real_recordings_come_out_exactly, 0, (int)MT_COUNT(REAL));
     tcase_add_test(t, every_counter_is_pytorchs);
@@ -349,10 +348,5 @@ int main(void)
     tcase_add_test(t, bounds_are_inferred);
     tcase_add_test(t, candidates_fit_the_recording);
     tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return unit_run_cases("simulate", t);
 }

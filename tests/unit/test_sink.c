@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sink: numbers and strings as JSON wants them, gzip that zlib reads back, failures that stick.
  */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,8 @@
 #include <zlib.h>
 
 #include <memtool/sink.h>
+
+#include "unit.h"
 
 /* Everything that `stream` holds, NUL-terminated; the caller frees. */
 static char *slurp(FILE *stream, size_t *n)
@@ -198,7 +199,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("sink");
     TCase *t = tcase_create("sink");
     tcase_add_test(t, integers);
     tcase_add_test(t, reals);
@@ -207,10 +207,5 @@ int main(void)
     tcase_add_test(t, gzip);
     tcase_add_test(t, first_failure_sticks);
     tcase_add_test(t, full_disk);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("sink", t);
 }

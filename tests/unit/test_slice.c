@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a snapshot: which events, segments and annotations stay, and the state at a cut end. */
-#include <check.h>
 #include <stdlib.h>
 
 #include <memtool/budget.h>
@@ -9,6 +8,8 @@
 #include <memtool/keys.h>
 #include <memtool/profile.h>
 #include <memtool/slice.h>
+
+#include "unit.h"
 
 #define BASE UINT64_C(0x7f0000000000)
 #define MIB (UINT64_C(1) << 20)
@@ -205,7 +206,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("slice");
     TCase *t = tcase_create("slice");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, one_device);
@@ -215,10 +215,5 @@ int main(void)
     tcase_add_test(t, profile);
     tcase_add_test(t, budget);
     tcase_add_test(t, categories_kept);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("slice", t);
 }

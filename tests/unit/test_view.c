@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Views: stacks dropped, names masked; and the original as it was. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,8 @@
 #include <memtool/step_name.h>
 #include <memtool/view.h>
 #include <memtool/write.h>
+
+#include "unit.h"
 
 #define ALL(count) ((1u << (count)) - 1)
 
@@ -262,7 +263,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("view");
     TCase *t = tcase_create("view");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, no_change);
@@ -271,10 +271,5 @@ int main(void)
     tcase_add_test(t, structure_stays);
     tcase_add_test(t, same_salt_same_numbers);
     tcase_add_test(t, dropped_and_masked);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return unit_run_cases("view", t);
 }
