@@ -14,6 +14,7 @@
 
 #include <memtool/error.h>
 #include <memtool/fold.h>
+#include <memtool/leaks.h>
 #include <memtool/model.h>
 #include <memtool/replay.h>
 #include <memtool/state.h>
@@ -51,7 +52,8 @@ struct mt_trace_panel {
     const char *file;               /* name for the title */
     uint64_t capacity;              /* bytes of the device; 0: not known */
     const char *capacity_from;      /* the label, such as "capacity (--capacity)" */
-    bool is_limit;                  /* the capacity is a limit of the process, inferred */
+    struct mt_limit_range limit;    /* of the process, inferred; below = 0: none */
+    const struct mt_leaks *leaks;   /* what grows from step to step; NULL: not looked for */
     size_t row, column;             /* place in the grid: a row a device, a column a file */
     const struct mt_timeline *look; /* the timeline that colours are chosen by; NULL: its own */
     size_t per_alloc; /* this many of the largest allocations get shapes of their own; 0: bands */

@@ -57,4 +57,9 @@ void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out);
  * a power of two where the settings say so (CUDACachingAllocator.cpp, round_size; as of 2.4). */
 uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size);
 
+/* Bytes of the segment that the allocator reserves for a request which no free block serves
+ * (CUDACachingAllocator.cpp, get_allocation_size: kSmallBuffer, kLargeBuffer, kRoundLarge). This is
+ * what a limit of the process is compared with, also where segments are expandable. */
+uint64_t mt_segment_for_request(const struct mt_settings *settings, uint64_t size);
+
 #endif

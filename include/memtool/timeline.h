@@ -57,6 +57,7 @@ struct mt_timeline_oom {
     size_t event;
     double x;
     uint64_t asked;       /* rounded request */
+    uint64_t need;        /* bytes of the segment that it would have taken */
     uint64_t device_free; /* bytes that the driver had free */
     uint64_t live, reserved;
 };
@@ -92,6 +93,16 @@ enum mt_status mt_timeline_init(struct mt_timeline *t, const struct mt_replay *r
                                 const struct mt_timeline_options *o, struct mt_error *err)
     MT_NODISCARD;
 void mt_timeline_release(struct mt_timeline *t);
+
+/*
+ * What the refusals of a trace tell of a limit of the process, which no file names: it is at least
+ * what was granted, and below what was refused. `granted`: the most that was ever reserved. False
+ * when the device, not a limit, refused the last request, or nothing was refused.
+ */
+struct mt_limit_range {
+    uint64_t least, below; /* least <= limit < below */
+};
+bool mt_timeline_limit(const struct mt_timeline *t, uint64_t granted, struct mt_limit_range *out);
 
 /* Where an event (its moment after it) lies, 0 .. 1. */
 double mt_timeline_x(const struct mt_timeline *t, const struct mt_replay *r, size_t event);

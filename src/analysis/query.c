@@ -241,3 +241,16 @@ uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size)
     }
     return (size + quantum - 1) / quantum * quantum;
 }
+
+uint64_t mt_segment_for_request(const struct mt_settings *settings, uint64_t size)
+{
+    const uint64_t mib = UINT64_C(1) << 20, round_large = 2 * mib;
+    uint64_t block = mt_round_request(settings, size);
+    if (block <= mib) {
+        return 2 * mib;
+    }
+    if (block < 10 * mib) {
+        return 20 * mib;
+    }
+    return block >> 62 ? block : (block + round_large - 1) / round_large * round_large;
+}

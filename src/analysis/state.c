@@ -479,6 +479,8 @@ void mt_state_release(struct mt_state *st)
 void mt_state_add_segment(const struct mt_state *st, size_t segment, struct mt_state_sum *sum)
 {
     const struct mt_segment *g = &st->segments[segment];
+    size_t in_use = sum->blocks;
+    uint64_t free = sum->free;
     sum->segments++;
     sum->reserved = mt_add_sat(sum->reserved, g->total_size);
     for (size_t i = 0; i < g->n_blocks; i++) {
@@ -492,5 +494,9 @@ void mt_state_add_segment(const struct mt_state *st, size_t segment, struct mt_s
         sum->blocks++;
         sum->requested = mt_add_sat(sum->requested, b->requested);
         *kind = mt_add_sat(*kind, b->size);
+    }
+    if (sum->blocks == in_use) {
+        sum->empty_segments++;
+        sum->empty = mt_add_sat(sum->empty, sum->free - free);
     }
 }

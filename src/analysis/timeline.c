@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/checked.h>
+#include <memtool/query.h>
+
 #include "timeline_walk.h"
 
 #define MAX_COLUMNS 65536u
@@ -49,6 +52,7 @@ struct work {
     size_t n_slots;
     uint8_t *band_of; /* slot -> index into t->bands */
     bool ghost_stacks;
+    struct mt_settings settings;
     int64_t clock; /* largest time met so far: times never run back in the picture */
 };
 
@@ -160,6 +164,7 @@ static bool note_oom(struct work *w, const struct mt_walk *walk, double x)
     struct mt_timeline_oom oom = {.event = walk->at.index,
                                   .x = x,
                                   .asked = e->size,
+                                  .need = mt_segment_for_request(&w->settings, e->size),
                                   .device_free = e->addr,
                                   .live = walk->at.live_bytes,
                                   .reserved = walk->at.reserved_bytes};
@@ -522,6 +527,7 @@ enum mt_status mt_timeline_init(struct mt_timeline *t, const struct mt_replay *r
     t->peak_event = t->reserved_peak_event = before_first(t);
     find_times(t, r);
     struct work w = {.t = t, .r = r, .o = o};
+    mt_settings_get(r->snapshot, &w.settings);
     bool fine = work_begin(&w) && work_run(&w);
     mt_mem_free(w.columns);
     mt_mem_free(w.slots);
@@ -531,6 +537,26 @@ enum mt_status mt_timeline_init(struct mt_timeline *t, const struct mt_replay *r
         return mt_fail_nomem(err);
     }
     return MT_OK;
+}
+
+/* A limit that was changed on the way contradicts itself: then the last refusal alone counts. */
+bool mt_timeline_limit(const struct mt_timeline *t, uint64_t granted, struct mt_limit_range *out)
+{
+    const struct mt_timeline_oom *last = t->ooms.n ? &t->ooms.v[t->ooms.n - 1] : NULL;
+    if (!last || last->device_free < last->need) {
+        return false;
+    }
+    uint64_t below = UINT64_MAX;
+    for (size_t i = 0; i < t->ooms.n; i++) {
+        const struct mt_timeline_oom *o = &t->ooms.v[i];
+        uint64_t refused = mt_add_sat(o->reserved, o->need);
+        below = o->device_free >= o->need && refused < below ? refused : below;
+    }
+    *out = (struct mt_limit_range){granted, below};
+    if (granted >= below) {
+        *out = (struct mt_limit_range){last->reserved, mt_add_sat(last->reserved, last->need)};
+    }
+    return true;
 }
 
 void mt_timeline_release(struct mt_timeline *t)

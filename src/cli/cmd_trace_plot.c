@@ -2,6 +2,7 @@
 /* trace_plot: how memory moved over time. */
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/plot.h>
 #include <memtool/query.h>
 #include <memtool/report_plots.h>
@@ -96,6 +97,8 @@ struct subject {
     struct mt_timeline timeline;
     struct mt_timeline look; /* that colours are chosen by, unless `timeline` is it */
     bool own_look;
+    struct mt_leaks leaks;
+    bool has_leaks;
     struct mt_timeline_options options;
 };
 
@@ -196,6 +199,19 @@ static bool is_look(const struct subject *u)
            o->first == 0 && o->last >= u->replay.n;
 }
 
+/* Growth is told of the memory of a whole trace, as the verb leaks finds it. */
+static enum mt_status find_growth(struct subject *u, struct mt_error *err)
+{
+    const struct mt_timeline_options *o = &u->options;
+    if (o->subject != MT_TIMELINE_MEMORY || o->filter || o->live_only || o->freed_only ||
+        o->first > 0 || o->last < u->replay.n) {
+        return MT_OK;
+    }
+    const struct mt_leak_options leak = {.threshold = MT_LEAK_THRESHOLD};
+    u->has_leaks = true;
+    return mt_leaks_find(&u->leaks, u->replay.snapshot, &u->replay, NULL, &leak, err);
+}
+
 static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bool term,
                                  struct mt_error *err)
 {
@@ -213,6 +229,9 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
         u.own_look = true;
         status = mt_plot_look_init(&u.look, &u.replay, err);
     }
+    if (status == MT_OK) {
+        status = find_growth(&u, err);
+    }
     u.options.filter = NULL;
     if (status == MT_OK && !mt_vec_push(&p->subjects, u)) {
         status = mt_fail_nomem(err);
@@ -220,6 +239,7 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
     if (status != MT_OK) {
         mt_timeline_release(&u.timeline);
         mt_timeline_release(&u.look);
+        mt_leaks_release(&u.leaks);
         mt_replay_release(&u.replay);
     }
     return status;
@@ -250,20 +270,16 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
 }
 
 /* What is in use elsewhere on the device is not known, so the line says what it is the sum of. With
- * room on the device the request met a limit of the process, which no file names: it is at
- * least what was granted, and below what was refused. */
+ * room on the device the request met a limit of the process. */
 static void capacity_from_oom(struct mt_trace_panel *panel, const struct subject *u)
 {
     const struct mt_timeline *t = &u->timeline;
     const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
     uint64_t granted = u->own_look ? u->look.reserved_peak : t->reserved_peak;
-    if (o->device_free < o->asked) {
-        panel->capacity = o->reserved + o->device_free;
+    if (!mt_timeline_limit(t, granted, &panel->limit)) {
+        panel->capacity = mt_add_sat(o->reserved, o->device_free);
         panel->capacity_from = "reserved + free at the OOM";
-        return;
     }
-    panel->is_limit = true;
-    panel->capacity = granted < o->reserved + o->asked ? granted : o->reserved;
 }
 
 static struct mt_trace_panel panel_of(const struct plot *p, const struct subject *u)
@@ -275,6 +291,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
                                    .replay = &u->replay,
                                    .timeline = t,
                                    .look = u->own_look ? &u->look : NULL,
+                                   .leaks = u->has_leaks ? &u->leaks : NULL,
                                    .options = &u->options,
                                    .file = p->files[u->file],
                                    .column = u->file,
@@ -382,6 +399,7 @@ static void plot_release(struct plot *p)
     for (size_t i = 0; i < p->subjects.n; i++) {
         mt_timeline_release(&p->subjects.v[i].timeline);
         mt_timeline_release(&p->subjects.v[i].look);
+        mt_leaks_release(&p->subjects.v[i].leaks);
         mt_replay_release(&p->subjects.v[i].replay);
     }
     mt_vec_release(&p->subjects);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame around a timeline: axes, strips of annotations, the legend. */
+/* The frame around a timeline: axes and the legend. */
 #include "chart.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 double mt_chart_x(const struct mt_chart *c, double x01)
 {
-    return c->plot.x + (c->plot.w - c->margin) * x01;
+    return c->plot.x + c->plot.w * x01;
 }
 
 double mt_chart_y(const struct mt_chart *c, double bytes)
@@ -41,16 +41,22 @@ static void byte_axis(struct mt_chart *c)
     }
 }
 
-/* One tick with its two labels: where it is, and the same on the other scale. */
-static void x_tick(struct mt_chart *c, double x01, const char *first, const char *second)
+/* One tick with its two labels: where it is, and the same on the other scale, which is moved from
+ * the names at the left and the legend at the right, and left out where it has no room then.
+ * *taken: px up to which there are such labels. */
+static void x_tick(struct mt_chart *c, double x01, const char *first, const char *second,
+                   double *taken)
 {
     const struct mt_theme *t = c->scene->theme;
     double x = mt_chart_x(c, x01), y = c->plot.y + c->plot.h;
     mt_scene_line(c->scene, x, y, x, y + 5, t->frame, 1);
     mt_scene_text(c->scene, x, y + 19, NORMAL, t->muted, first)->anchor = MT_ANCHOR_MIDDLE;
     double half = mt_text_px(second, SMALL, false) / 2;
-    if (*second && x - half > c->plot.x - 4) { /* the name of the axis stands left of it */
-        mt_scene_text(c->scene, x, y + 34, SMALL, t->faint, second)->anchor = MT_ANCHOR_MIDDLE;
+    double left = c->plot.x - 4 + half, right = c->plot.x + c->plot.w + 18 - half;
+    double at = x < left ? left : x > right ? right : x;
+    if (*second && at - half >= *taken + 4) {
+        mt_scene_text(c->scene, at, y + 34, SMALL, t->faint, second)->anchor = MT_ANCHOR_MIDDLE;
+        *taken = at + half;
     }
 }
 
@@ -135,6 +141,7 @@ static void event_axis(struct mt_chart *c)
     const struct mt_timeline *t = c->panel->timeline;
     bool timed = t->first_us != MT_NO_TIME && t->last_us > t->first_us;
     struct tick_times times = {.n = 0};
+    double taken = 0;
     struct mt_axis a;
     mt_axis_counts(&a, (double)t->first, (double)t->last, c->plot.w > 500 ? 8 : 4);
     if (timed) {
@@ -146,23 +153,23 @@ static void event_axis(struct mt_chart *c)
         if (timed && times.us[i] != MT_NO_TIME) {
             time_text(second, sizeof second, &times, times.us[i]);
         }
-        x_tick(c, x, a.ticks[i].label, second);
+        x_tick(c, x, a.ticks[i].label, second, &taken);
     }
-    axis_names(c, "event", timed ? "time" : "");
+    axis_names(c, "event", timed ? "at time" : "");
 }
 
 static void time_axis(struct mt_chart *c)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    double span = (double)t->last_us - (double)t->first_us;
+    double span = (double)t->last_us - (double)t->first_us, taken = 0;
     struct mt_axis a;
     mt_axis_time(&a, span, c->plot.w > 500 ? 8 : 4);
     for (size_t i = 0; i < a.n; i++) {
         int64_t us = t->first_us + (int64_t)a.ticks[i].value;
         size_t event = mt_timeline_event_at(c->panel->replay, us);
-        x_tick(c, a.ticks[i].value / span, a.ticks[i].label, mt_count_text(event).s);
+        x_tick(c, a.ticks[i].value / span, a.ticks[i].label, mt_count_text(event).s, &taken);
     }
-    axis_names(c, "time", "event");
+    axis_names(c, "time", "at event");
 }
 
 void mt_chart_axes(struct mt_chart *c)
@@ -183,159 +190,6 @@ void mt_chart_axes(struct mt_chart *c)
     } else {
         event_axis(c);
     }
-}
-
-/* ---- annotations ---- */
-
-#define STRIP_PX 15.0
-#define MAX_SPANS 400u
-#define MAX_OPEN 16u
-
-struct span {
-    double x1, x2; /* 0 .. 1 */
-    uint32_t name;
-    unsigned depth;
-};
-
-struct spans {
-    MT_VEC(struct span) v;
-    size_t per_depth[2];
-};
-
-static double annotation_x(const struct mt_chart *c, int64_t us)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    if (t->by_time) {
-        double x = ((double)us - (double)t->first_us) / ((double)t->last_us - (double)t->first_us);
-        return x < 0 ? 0 : x > 1 ? 1 : x;
-    }
-    size_t event = mt_timeline_event_at(c->panel->replay, us);
-    if (event <= t->first) {
-        return 0;
-    }
-    double x = (double)(event - t->first) / (double)(t->last - t->first);
-    return x > 1 ? 1 : x;
-}
-
-/* Pairs START with END by name, innermost first; one that is open at the end goes to the end. */
-static void find_spans(const struct mt_chart *c, struct spans *out)
-{
-    const struct mt_snapshot *s = c->panel->snapshot;
-    struct span open[MAX_OPEN];
-    unsigned depth = 0;
-    for (size_t i = 0; i < s->n_annotations; i++) {
-        const struct mt_annotation *a = &s->annotations[i];
-        if ((a->device != c->panel->timeline->device && a->device >= 0) ||
-            a->time_us == MT_NO_TIME) {
-            continue;
-        }
-        if (mt_str_equal(mt_snapshot_str(s, a->stage), MT_STR("START"))) {
-            if (depth < MAX_OPEN) {
-                open[depth] = (struct span){annotation_x(c, a->time_us), 1, a->name, depth};
-                depth++;
-            }
-            continue;
-        }
-        unsigned at = depth;
-        while (at > 0 && open[at - 1].name != a->name) {
-            at--;
-        }
-        if (at == 0) {
-            continue;
-        }
-        struct span done = open[at - 1];
-        done.x2 = annotation_x(c, a->time_us);
-        depth = at - 1;
-        if (done.depth < 2 && mt_vec_push(&out->v, done)) {
-            out->per_depth[done.depth]++;
-        }
-    }
-    while (depth-- > 0) {
-        if (open[depth].depth < 2 && mt_vec_push(&out->v, open[depth])) {
-            out->per_depth[open[depth].depth]++;
-        }
-    }
-}
-
-/* "## step 0 ##" without its ornaments. */
-static void plain_name(struct mt_buf *b, struct mt_str name)
-{
-    while (name.n && (name.p[0] == '#' || name.p[0] == ' ')) {
-        name.p++;
-        name.n--;
-    }
-    while (name.n && (name.p[name.n - 1] == '#' || name.p[name.n - 1] == ' ')) {
-        name.n--;
-    }
-    mt_buf_str(b, name);
-}
-
-static void draw_span(struct mt_chart *c, const struct span *p, double y, bool odd)
-{
-    const struct mt_theme *t = c->scene->theme;
-    double x1 = mt_chart_x(c, p->x1), x2 = mt_chart_x(c, p->x2);
-    struct mt_buf name = {0};
-    plain_name(&name, mt_snapshot_str(c->panel->snapshot, p->name));
-    const char *text = name.p ? name.p : "";
-    uint32_t tip = mt_scene_keep(c->scene, text);
-    mt_scene_rect(c->scene, x1, y, x2 - x1, STRIP_PX - 2, odd ? t->grid : t->gap)->tip = tip;
-    if (mt_text_px(text, SMALL, false) + 6 > x2 - x1) { /* "step 12": the number may fit */
-        const char *last = strrchr(text, ' ');
-        text = last && last[1] >= '0' && last[1] <= '9' ? last + 1 : text;
-    }
-    if (mt_text_px(text, SMALL, false) + 6 <= x2 - x1) {
-        mt_scene_text(c->scene, (x1 + x2) / 2, y + 10, SMALL, t->muted, text)->anchor =
-            MT_ANCHOR_MIDDLE;
-    }
-    mt_buf_release(&name);
-}
-
-static bool is_strip(const struct mt_chart *c, const struct spans *spans, unsigned depth)
-{
-    size_t n = spans->per_depth[depth];
-    return n > 0 && n <= MAX_SPANS && c->plot.w / (double)n >= 6;
-}
-
-static void find_timed_spans(const struct mt_chart *c, struct spans *out)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    if (t->last > t->first && t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
-        find_spans(c, out);
-    }
-}
-
-double mt_chart_strips(const struct mt_chart *c)
-{
-    struct spans spans = {0};
-    find_timed_spans(c, &spans);
-    double height = STRIP_PX * (is_strip(c, &spans, 0) + is_strip(c, &spans, 1));
-    mt_vec_release(&spans.v);
-    return height;
-}
-
-void mt_chart_annotations(struct mt_chart *c)
-{
-    struct spans spans = {0};
-    find_timed_spans(c, &spans);
-    double y = c->plot.y - 2 - STRIP_PX;
-    bool any = false;
-    for (unsigned depth = 2; depth-- > 0;) {
-        bool odd = false, drawn = is_strip(c, &spans, depth);
-        for (size_t i = 0; i < spans.v.n && drawn; i++) {
-            if (spans.v.v[i].depth == depth) {
-                draw_span(c, &spans.v.v[i], y, odd);
-                odd = !odd;
-            }
-        }
-        any |= drawn;
-        y -= drawn ? STRIP_PX : 0;
-    }
-    if (any) {
-        mt_scene_text(c->scene, c->plot.x - 10, y + STRIP_PX + 10, SMALL, c->scene->theme->muted,
-                      "annotations")
-            ->anchor = MT_ANCHOR_END;
-    }
-    mt_vec_release(&spans.v);
 }
 
 /* ---- legend ---- */

@@ -20,7 +20,6 @@ struct mt_chart {
     struct mt_box plot; /* of the curves */
     struct mt_box legend;
     double legend_spare; /* px of height that the rows of the legend do not need */
-    double margin;       /* px at the right end of the plot that marks stand in, beyond the trace */
     double y_max;        /* bytes at the top of the plot */
     struct mt_box taken[MT_CHART_LABELS];
     size_t n_taken;
@@ -32,8 +31,10 @@ double mt_chart_y(const struct mt_chart *c, double bytes);
 /* Frame, grid, ticks and their labels. */
 void mt_chart_axes(struct mt_chart *c);
 
-/* How high the strips of annotations above the plot are, px: 0 when there are none, or they are too
- * narrow. The plot's x and width must be known. */
+/* ---- annotations (chart_strips.c) ---- */
+
+/* How high the strips of annotations above the plot are with their caption, px: 0 when there are
+ * none, or they are too narrow. The plot's x and width must be known. */
 double mt_chart_strips(const struct mt_chart *c);
 
 /* Draws them. */

@@ -7,6 +7,8 @@
  */
 #include "chart.h"
 
+#include "trace_words.h"
+
 #define SIZE_PX 12.0
 #define HEIGHT_PX 15.0
 
@@ -43,10 +45,11 @@ static bool is_free(const struct mt_chart *c, struct mt_box b)
 static enum crossing find_crossing(const struct mt_chart *c, struct mt_box b)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    double capacity = mt_chart_y(c, (double)c->panel->capacity), before = 0;
+    uint64_t bound = mt_trace_bound(c->panel);
+    double capacity = mt_chart_y(c, (double)bound), before = 0;
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
     enum crossing worst = CLEAR;
-    if (c->panel->capacity > 0 && capacity >= b.y - 1 && capacity <= b.y + b.h) {
+    if (bound > 0 && capacity >= b.y - 1 && capacity <= b.y + b.h) {
         return ON_LINES;
     }
     for (size_t i = 0; i < t->samples.n; i++) {
@@ -68,23 +71,30 @@ static enum crossing find_crossing(const struct mt_chart *c, struct mt_box b)
     return worst;
 }
 
-/* A thin line from the label in b to its point, when they are apart and on one height or below each
- * other. */
-static void tie(struct mt_chart *c, struct mt_box b, double x, double y, uint32_t color)
+/* The thin line from the label in b to its point, when they are apart and on one height or below
+ * each other; false: there is none. */
+static bool find_tie(struct mt_box b, double x, double y, struct mt_box *line)
 {
-    uint32_t thin = (color & 0xffffff00) | 0x80;
     bool adjoins = (b.x + b.w <= x && b.x + b.w > x - 14) || (b.x >= x && b.x < x + 14);
     if (b.y + b.h < y - 30 && adjoins) {
-        mt_scene_line(c->scene, x, b.y + 2, x, y - 5, thin, 1);
-    } else if (y > b.y + 2 && y < b.y + b.h - 2 && b.x + b.w < x - 20) {
-        struct mt_box line = {b.x + b.w + 5, y, x - b.x - b.w - 25, 1};
-        for (size_t i = 0; i < c->n_taken; i++) {
-            if (overlap(line, c->taken[i], 0)) {
-                return;
-            }
-        }
-        mt_scene_line(c->scene, b.x + b.w + 5, y, x - 6, y, thin, 1);
+        *line = (struct mt_box){x, b.y + 2, 0, y - b.y - 7};
+        return true;
     }
+    *line = (struct mt_box){b.x + b.w + 5, y, x - b.x - b.w - 11, 0};
+    return y > b.y + 2 && y < b.y + b.h - 2 && b.x + b.w < x - 20;
+}
+
+/* Whether it would meet a line, which it would be taken for a part of, or a label. */
+static bool tie_is_crossed(const struct mt_chart *c, struct mt_box line)
+{
+    struct mt_box inner = {line.x, line.y, line.w > 14 ? line.w - 14 : line.w, line.h + 1};
+    bool level = line.h == 0; /* a vertical one ends at its own mark */
+    for (size_t i = 0; i < c->n_taken && level; i++) {
+        if (overlap(inner, c->taken[i], 0)) {
+            return true;
+        }
+    }
+    return find_crossing(c, line) == ON_LINES;
 }
 
 static void put_note(struct mt_chart *c, struct mt_box b, uint32_t color, const char *text)
@@ -116,7 +126,15 @@ static bool place(struct mt_chart *c, const struct mt_note *n, size_t rows, size
         if (misplaced || !is_free(c, b) || find_crossing(c, b) > worst) {
             continue;
         }
-        tie(c, b, x, y, n->color);
+        struct mt_box line;
+        bool tied = find_tie(b, x, y, &line), crossed = tied && tie_is_crossed(c, line);
+        if (crossed && worst < ON_LINES) {
+            continue;
+        }
+        if (tied && !crossed) {
+            mt_scene_line(c->scene, line.x, line.y, line.x + line.w, line.y + line.h,
+                          (n->color & 0xffffff00) | 0x80, 1);
+        }
         put_note(c, b, n->color, n->text);
         return true;
     }
@@ -135,6 +153,7 @@ bool mt_chart_note(struct mt_chart *c, const struct mt_note *n)
 
 bool mt_chart_note_anyhow(struct mt_chart *c, const struct mt_note *n)
 {
-    return mt_chart_note(c, n) || place(c, n, FAR_ROWS, FAR_COLUMNS, ON_BANDS) ||
+    return mt_chart_note_near(c, n) || place(c, n, NEAR_ROWS, NEAR_COLUMNS, ON_BANDS) ||
+           mt_chart_note(c, n) || place(c, n, FAR_ROWS, FAR_COLUMNS, ON_BANDS) ||
            place(c, n, FAR_ROWS, FAR_COLUMNS, ON_LINES);
 }

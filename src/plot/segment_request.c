@@ -21,9 +21,12 @@ double mt_segment_say_refusal(struct mt_segment_picture *p, const struct mt_even
     struct mt_size_format f = p->scene->style.size;
     struct mt_buf b = {0};
     mt_buf_printf(
-        &b, "%s was asked for%s \xc2\xb7 ", mt_size_text(oom->size, f).s,
+        &b, "%s was asked for%s", mt_size_text(oom->size, f).s,
         mt_oom_hole(p->panel->state, oom) < oom->size ? ", more than any hole it could use" : "");
-    mt_oom_say_refusal(&b, oom, f);
+    y = mt_scene_text_lines(p->scene, MT_SEGMENT_MARGIN, y + 19, 12.5, p->scene->theme->trouble,
+                            room, false, &b);
+    mt_buf_reset(&b);
+    mt_oom_say_refusal(&b, p->panel->snapshot, oom, f);
     y = mt_scene_text_lines(p->scene, MT_SEGMENT_MARGIN, y + 19, 12.5, p->scene->theme->trouble,
                             room, false, &b);
     mt_buf_release(&b);

@@ -159,7 +159,7 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
         mt_buf_printf(out, "\nthe request that failed: %s\n",
                       mt_size_text(r->events[done - 1].size, f).s);
-        mt_oom_say_refusal(out, &r->events[done - 1], f);
+        mt_oom_say_refusal(out, t->panel->snapshot, &r->events[done - 1], f);
     }
     mt_buf_text(out, "\n\n");
     out->failed |= b.failed;

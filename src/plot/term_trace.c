@@ -152,8 +152,8 @@ static void draw_ooms(struct term *t)
     for (size_t i = 0; i < l->ooms.n; i++) {
         int x = (int)(l->ooms.v[i].x * t->columns);
         mt_canvas_put(&t->canvas, LEFT + (x < t->columns ? x : t->columns - 1),
-                      row_of(t, (double)l->ooms.v[i].live), mt_term_sign(t->term, MT_SIGN_CROSS),
-                      mt_theme_get(t->style->theme)->trouble);
+                      row_of(t, (double)l->ooms.v[i].reserved + (double)l->ooms.v[i].need),
+                      mt_term_sign(t->term, MT_SIGN_CROSS), mt_theme_get(t->style->theme)->trouble);
     }
 }
 
@@ -204,12 +204,19 @@ static void put_headings(struct term *t, struct mt_buf *out)
     mt_buf_reset(&b);
     mt_trace_say_peak(&b, p, t->term->size);
     put_line(t, out, &b, 0);
+    mt_buf_reset(&b);
+    if (mt_trace_say_growth(&b, t->style, p, t->term->size)) {
+        put_line(t, out, &b, 0);
+    }
     if (p->timeline->ooms.n) {
         mt_buf_reset(&b);
         mt_trace_say_oom(&b, p, t->term->size);
         put_line(t, out, &b, trouble);
         mt_buf_reset(&b);
         mt_trace_say_why(&b, p, t->term->size);
+        put_line(t, out, &b, trouble);
+        mt_buf_reset(&b);
+        mt_trace_say_refusal(&b, p, t->term->size);
         put_line(t, out, &b, trouble);
     }
     mt_buf_release(&b);

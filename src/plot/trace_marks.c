@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "trace_words.h"
+
 typedef bool note_fn(struct mt_chart *c, const struct mt_note *n);
 
 static bool note(struct mt_chart *c, note_fn *put, double x, double y, uint32_t color,
@@ -17,26 +19,45 @@ static bool note(struct mt_chart *c, note_fn *put, double x, double y, uint32_t 
     return put(c, &(struct mt_note){x, y, color, text});
 }
 
-const char *mt_trace_capacity_name(const struct mt_trace_panel *p)
+/* Somewhere along the line; what has no room for the figures, which the headings give, has the
+ * name.
+ */
+static void name_capacity(struct mt_chart *c, double x, double y)
 {
-    return p->is_limit ? "process limit (inferred) near" : p->capacity_from;
+    struct mt_buf b = {0};
+    mt_trace_say_capacity(&b, c->panel, c->scene->style.size);
+    const char *const texts[] = {b.p ? b.p : "", "process limit (inferred)"};
+    struct mt_note n = {x, y, c->scene->theme->trouble, texts[0]};
+    bool placed = b.failed;
+    for (size_t i = 0; i < (c->panel->limit.below ? 2 : 1); i++) {
+        n.text = texts[i];
+        for (n.x = x; n.x < c->plot.x + c->plot.w && !placed; n.x += 60) {
+            placed = mt_chart_note_near(c, &n);
+        }
+    }
+    n.x = x;
+    if (!placed) {
+        mt_chart_note_anyhow(c, &n);
+    }
+    c->scene->failed |= b.failed;
+    mt_buf_release(&b);
 }
 
+/* Where the memory ends: a line; of a limit that was inferred the range that it lies in. */
 static void draw_capacity(struct mt_chart *c)
 {
     const struct mt_theme *t = c->scene->theme;
-    const char *what = mt_trace_capacity_name(c->panel);
-    if (c->panel->capacity == 0 || (double)c->panel->capacity > c->y_max) {
+    double bound = (double)mt_trace_bound(c->panel), right = c->plot.x + c->plot.w;
+    if (bound == 0 || bound > c->y_max) {
         return;
     }
-    double y = mt_chart_y(c, (double)c->panel->capacity), x = c->plot.x + 90;
-    mt_scene_line(c->scene, c->plot.x, y, c->plot.x + c->plot.w, y, t->trouble, 1.5)->dash = 6;
-    for (double at = x; at < c->plot.x + c->plot.w; at += 60) {
-        if (note(c, mt_chart_note_near, at, y, t->trouble, what, c->panel->capacity)) {
-            return;
-        }
+    double y = mt_chart_y(c, bound), x = c->plot.x + 10;
+    if (c->panel->limit.below) {
+        double low = mt_chart_y(c, (double)c->panel->limit.least);
+        mt_scene_rect(c->scene, c->plot.x, y, c->plot.w, low - y, (t->trouble & 0xffffff00) | 0x16);
     }
-    note(c, mt_chart_note_anyhow, x, y, t->trouble, what, c->panel->capacity);
+    mt_scene_line(c->scene, c->plot.x, y, right, y, t->trouble, 1.5)->dash = 6;
+    name_capacity(c, x, y);
 }
 
 static void draw_cross(struct mt_scene *s, double x, double y, uint32_t tip)
@@ -52,46 +73,35 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
     struct mt_buf b = {0};
     mt_buf_printf(&b, "out of memory at event %s\nasked for %s\n", mt_count_text(o->event).s,
                   mt_size_text(o->asked, f).s);
-    mt_buf_printf(&b, "%s alive, %s reserved, %s free on the device", mt_size_text(o->live, f).s,
-                  mt_size_text(o->reserved, f).s, mt_size_text(o->device_free, f).s);
+    mt_buf_printf(&b, "%s alive, %s reserved, %s free on the device\na segment of %s more",
+                  mt_size_text(o->live, f).s, mt_size_text(o->reserved, f).s,
+                  mt_size_text(o->device_free, f).s, mt_size_text(o->need, f).s);
     mt_label_frames(&b, &c->scene->style, c->panel->snapshot,
                     c->panel->replay->events[o->event].stack, 8);
     return mt_scene_take(c->scene, &b);
 }
 
-/* One at the very end stands in the margin, clear of the last events. */
-static bool is_at_end(const struct mt_timeline_oom *o)
+/* What was asked for stands on what was reserved: only a segment more could have served it. A cross
+ * marks the level that was refused. */
+struct refused {
+    double x, from, to;
+};
+
+static struct refused where_refused(const struct mt_chart *c, const struct mt_timeline_oom *o)
 {
-    return o->x > 0.985;
+    return (struct refused){mt_chart_x(c, o->x), mt_chart_y(c, (double)o->reserved),
+                            mt_chart_y(c, (double)o->reserved + (double)o->need)};
 }
 
-static double oom_x(const struct mt_chart *c, const struct mt_timeline_oom *o)
-{
-    return is_at_end(o) ? mt_chart_x(c, 1) + c->margin / 2 : mt_chart_x(c, o->x);
-}
-
-double mt_trace_margin(const struct mt_chart *c)
-{
-    const struct mt_timeline *t = c->panel->timeline;
-    return t->ooms.n && is_at_end(&t->ooms.v[t->ooms.n - 1]) ? c->plot.w * 0.035 : 0;
-}
-
-/* A cross where memory stood, and a whisker up to where the request would have brought it. */
 static void draw_oom(struct mt_chart *c, const struct mt_timeline_oom *o, bool named)
 {
     struct mt_scene *s = c->scene;
-    double x = oom_x(c, o), y = mt_chart_y(c, (double)o->live), end = mt_chart_x(c, 1);
-    double top = mt_chart_y(c, (double)o->live + (double)o->asked);
-    if (x > end) {
-        mt_scene_line(s, end, y, x, y, s->theme->trouble, 1);
-    }
-    mt_scene_line(s, x, y, x, top, s->theme->trouble, 1.5)->dash = 3;
-    mt_scene_line(s, x - 4, top, x + 4, top, s->theme->trouble, 1.5);
-    draw_cross(s, x, y, oom_tip(c, o));
+    struct refused r = where_refused(c, o);
+    mt_scene_line(s, r.x, r.from, r.x, r.to, s->theme->trouble, 2)->dash = 3;
+    mt_scene_line(s, r.x - 5, r.from, r.x + 5, r.from, s->theme->trouble, 2);
+    draw_cross(s, r.x, r.to, oom_tip(c, o));
     if (named) {
-        double least = c->plot.y + 12; /* a whisker that leaves the picture: beside its end */
-        top = top < least ? least : top;
-        note(c, mt_chart_note, x, top, s->theme->trouble, "out of memory: asked for", o->asked);
+        note(c, mt_chart_note, r.x, r.to, s->theme->trouble, "out of memory: asked for", o->asked);
     }
 }
 
@@ -103,7 +113,7 @@ static void draw_ooms(struct mt_chart *c)
         const struct mt_timeline_oom *o = &t->ooms.v[i - 1];
         if (last - o->x > 0.004) {
             draw_oom(c, o, i == t->ooms.n);
-            last = is_at_end(o) ? 0.985 : o->x; /* one cross in the margin */
+            last = o->x;
         }
     }
 }
@@ -118,10 +128,8 @@ static void take_marks(struct mt_chart *c)
         mt_chart_take(c, (struct mt_box){x - 5, y - 5, 10, 10});
     }
     for (size_t i = t->ooms.n; i > 0 && t->ooms.n - i < MOST_OOMS; i--) {
-        const struct mt_timeline_oom *o = &t->ooms.v[i - 1];
-        double x = oom_x(c, o), y = mt_chart_y(c, (double)o->live);
-        double top = mt_chart_y(c, (double)o->live + (double)o->asked);
-        mt_chart_take(c, (struct mt_box){x - 5, top, 10, y + 6 - top});
+        struct refused r = where_refused(c, &t->ooms.v[i - 1]);
+        mt_chart_take(c, (struct mt_box){r.x - 5, r.to - 6, 10, r.from + 6 - r.to});
     }
 }
 

@@ -197,6 +197,21 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 
 /* ---- headings ---- */
 
+/* What was refused, what was free in the cache, and who refused it: a line each. */
+static double draw_oom_headings(struct mt_chart *c, double x, double y, double room)
+{
+    typedef void say_fn(struct mt_buf *, const struct mt_trace_panel *, struct mt_size_format);
+    static say_fn *const LINES[] = {mt_trace_say_oom, mt_trace_say_why, mt_trace_say_refusal};
+    struct mt_scene *s = c->scene;
+    for (size_t i = 0; i < MT_COUNT(LINES); i++) {
+        struct mt_buf b = {0};
+        LINES[i](&b, c->panel, s->style.size);
+        y = mt_scene_text_lines(s, x, y + 18, 12.5, s->theme->trouble, room, i == 0, &b);
+        mt_buf_release(&b);
+    }
+    return y;
+}
+
 /* Returns where they end. */
 static double draw_headings(struct mt_chart *c)
 {
@@ -214,18 +229,20 @@ static double draw_headings(struct mt_chart *c)
     }
     mt_buf_reset(&b);
     mt_trace_say_peak(&b, c->panel, f);
-    if (c->panel->capacity > 0 && (double)c->panel->capacity > c->y_max) {
-        mt_buf_printf(&b, " \xc2\xb7 %s %s, above the picture", mt_trace_capacity_name(c->panel),
-                      mt_size_text(c->panel->capacity, f).s);
+    if ((double)mt_trace_bound(c->panel) > c->y_max) {
+        mt_buf_text(&b, " \xc2\xb7 ");
+        mt_trace_say_capacity(&b, c->panel, f);
+        mt_buf_text(&b, ", above the picture");
     }
     y = mt_scene_text_lines(s, x, y + 56, 12.5, s->theme->muted, room, false, &b);
+    mt_buf_reset(&b);
+    if (mt_trace_say_growth(&b, &s->style, c->panel, f)) {
+        bool leak = c->panel->leaks->verdict == MT_LEAK_YES;
+        uint32_t color = leak ? s->theme->text : s->theme->muted;
+        y = mt_scene_text_lines(s, x, y + 18, 12.5, color, room, leak, &b);
+    }
     if (c->panel->timeline->ooms.n) {
-        mt_buf_reset(&b);
-        mt_trace_say_oom(&b, c->panel, f);
-        y = mt_scene_text_lines(s, x, y + 19, 12.5, s->theme->trouble, room, true, &b);
-        mt_buf_reset(&b);
-        mt_trace_say_why(&b, c->panel, f);
-        y = mt_scene_text_lines(s, x, y + 18, 12.5, s->theme->trouble, room, false, &b);
+        y = draw_oom_headings(c, x, y, room);
     }
     mt_buf_release(&b);
     return y;
@@ -368,7 +385,6 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
                               l->panel_w, l->panel_h};
     double top = draw_head(c, l), bottom = c->area.y + l->panel_h - FOOT;
     c->plot.y = top;
-    c->margin = mt_trace_margin(c);
     if (l->legend_right) {
         double room = c->area.y + l->panel_h - 8 - top, legend = c->legend.h;
         c->legend.y = top;

@@ -2,6 +2,10 @@
 /* The words, colours and scale of a timeline, for pictures and terminals alike. */
 #include "trace_words.h"
 
+#include <string.h>
+
+#include <memtool/query.h>
+
 #include "stack_colors.h"
 
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
@@ -11,6 +15,28 @@ const char *mt_trace_title(const struct mt_trace_panel *p)
 {
     return p->options->subject == MT_TIMELINE_MEMORY ? "Memory over time"
                                                      : "Reserved memory over time";
+}
+
+static void say_limit(struct mt_buf *b, const struct mt_limit_range *l, struct mt_size_format f)
+{
+    mt_buf_printf(b, "at least %s, below %s", mt_size_text(l->least, f).s,
+                  mt_size_text(l->below, f).s);
+}
+
+uint64_t mt_trace_bound(const struct mt_trace_panel *p)
+{
+    return p->limit.below ? p->limit.below : p->capacity;
+}
+
+void mt_trace_say_capacity(struct mt_buf *b, const struct mt_trace_panel *p,
+                           struct mt_size_format f)
+{
+    if (p->limit.below) {
+        mt_buf_text(b, "process limit (inferred): ");
+        say_limit(b, &p->limit, f);
+    } else {
+        mt_buf_printf(b, "%s %s", p->capacity_from, mt_size_text(p->capacity, f).s);
+    }
 }
 
 static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t event)
@@ -58,11 +84,18 @@ uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom)
     return sum.largest_hole;
 }
 
-void mt_oom_say_refusal(struct mt_buf *b, const struct mt_event *oom, struct mt_size_format f)
+void mt_oom_say_refusal(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_event *oom,
+                        struct mt_size_format f)
 {
-    uint64_t device_free = oom->addr;
-    mt_buf_printf(b, "the device had %s free, so %s refused it", mt_size_text(device_free, f).s,
-                  device_free >= oom->size ? "a limit of the process" : "the device");
+    struct mt_settings settings;
+    mt_settings_get(s, &settings);
+    uint64_t device_free = oom->addr, need = mt_segment_for_request(&settings, oom->size);
+    mt_buf_printf(b, "On the device: %s was free", mt_size_text(device_free, f).s);
+    if (device_free < need && device_free >= oom->size) {
+        mt_buf_printf(b, ", less than the segment of %s that it needed", mt_size_text(need, f).s);
+    }
+    mt_buf_printf(b, ", so %s refused it",
+                  device_free >= need ? "a limit of the process" : "the device");
 }
 
 void mt_trace_say_oom(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
@@ -91,8 +124,9 @@ static bool say_free(struct mt_buf *b, const struct mt_trace_panel *p, const str
     for (size_t i = 0; i < st.n_segments; i++) {
         mt_state_add_segment(&st, i, &sum);
     }
+    mt_buf_text(b, "In the cache: ");
     if (sum.free == 0) {
-        mt_buf_printf(b, "All of the %s reserved was in use", mt_size_text(sum.reserved, f).s);
+        mt_buf_printf(b, "all of the %s reserved was in use", mt_size_text(sum.reserved, f).s);
     } else {
         mt_buf_printf(b, "%s of the %s reserved was free", mt_size_text(sum.free, f).s,
                       mt_size_text(sum.reserved, f).s);
@@ -108,10 +142,73 @@ void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct m
 {
     const struct mt_timeline *t = p->timeline;
     const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-    const struct mt_event *oom = &p->replay->events[o->event];
-    b->failed |= !say_free(b, p, oom, o->event, f);
-    mt_buf_text(b, " \xc2\xb7 ");
-    mt_oom_say_refusal(b, oom, f);
+    b->failed |= !say_free(b, p, &p->replay->events[o->event], o->event, f);
+}
+
+void mt_trace_say_refusal(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_timeline *t = p->timeline;
+    const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    mt_oom_say_refusal(b, p->snapshot, &p->replay->events[o->event], f);
+    if (p->limit.below) {
+        mt_buf_text(b, ": ");
+        say_limit(b, &p->limit, f);
+    }
+}
+
+/* Where the memory of a leak comes from: the stack that grows fastest. */
+static void say_leak(struct mt_buf *b, const struct mt_plot_style *style,
+                     const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_leaks *l = p->leaks;
+    mt_buf_printf(b, "Grows by %s a step", mt_size_text((uint64_t)l->bytes_per_step, f).s);
+    const struct mt_growth *most = l->stacks.n ? &l->stacks.v[0] : NULL;
+    if (most && !most->rest && most->stack && most->bytes_per_step > 0) {
+        struct mt_label label;
+        mt_label_stack(&label, style, p->snapshot, most->stack);
+        struct mt_size_text all = mt_size_text((uint64_t)l->bytes_per_step, f);
+        struct mt_size_text part = mt_size_text((uint64_t)most->bytes_per_step, f);
+        if (strcmp(all.s, part.s) != 0) {
+            mt_buf_printf(b, ", %s of it", part.s);
+        }
+        mt_buf_text(b, " from ");
+        mt_buf_str(b, mt_buf_view(&label.main));
+        b->failed |= mt_label_failed(&label);
+        mt_label_release(&label);
+    }
+}
+
+/* What came before a different last part is no headline of the whole. */
+static bool steps_reach_the_end(const struct mt_trace_panel *p)
+{
+    enum { FEW = 8 };
+    size_t n = mt_periods_count(&p->leaks->periods);
+    const uint32_t *bounds = p->leaks->periods.bounds.v;
+    size_t mean = (bounds[n] - bounds[0]) / n;
+    return p->replay->n - bounds[n] <= 2 * mean + FEW;
+}
+
+bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
+                         const struct mt_trace_panel *p, struct mt_size_format f)
+{
+    const struct mt_leaks *l = p->leaks;
+    size_t steps = l ? mt_periods_count(&l->periods) : 0;
+    if (steps < 2 || l->verdict == MT_LEAK_UNKNOWN || !steps_reach_the_end(p)) {
+        return false;
+    }
+    if (l->verdict == MT_LEAK_YES && l->bytes_per_step > 0) {
+        say_leak(b, style, p, f);
+    } else if (l->reason == MT_LEAK_BELOW_LINE) {
+        mt_buf_printf(b, "Grows by %s a step, too little to be counted as a leak",
+                      mt_size_text((uint64_t)l->bytes_per_step, f).s);
+    } else if (l->reason == MT_LEAK_FILLED) {
+        mt_buf_printf(b, "Grew by %s, then stayed", mt_size_text(l->filled_bytes, f).s);
+    } else {
+        mt_buf_text(b, "Does not grow from step to step after ");
+        mt_label_event(b, l->periods.bounds.v[1]); /* the first period is warm-up */
+    }
+    mt_buf_printf(b, " \xc2\xb7 %s steps", mt_count_text(steps).s);
+    return true;
 }
 
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
@@ -156,10 +253,10 @@ double mt_trace_scale(const struct mt_trace_panel *panels, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         const struct mt_timeline *t = panels[i].timeline;
-        double capacity = (double)panels[i].capacity;
+        double capacity = (double)mt_trace_bound(&panels[i]);
         more = capacity <= most * OFF_SCALE && capacity > more ? capacity : more;
         for (size_t k = 0; k < t->ooms.n; k++) {
-            double wish = (double)t->ooms.v[k].live + (double)t->ooms.v[k].asked;
+            double wish = (double)t->ooms.v[k].reserved + (double)t->ooms.v[k].need;
             more = wish <= most * OFF_SCALE && wish > more ? wish : more;
         }
     }

@@ -177,5 +177,25 @@ START_TEST(page_map)
 }
 END_TEST
 
-UNIT_MAIN("query", addresses, rounding, alloc_names, segment_names, names_at_the_start, rows,
-          page_map)
+/* What the allocator reserves for a request: 2 MiB, 20 MiB, or whole 2 MiB. */
+START_TEST(segments_for_requests)
+{
+    const struct mt_settings plain = {.max_split_size = UINT64_MAX};
+    const uint64_t cases[][2] = {{1, 2 * MIB},
+                                 {MIB, 2 * MIB},
+                                 {MIB + 1, 20 * MIB},
+                                 {10 * MIB - 512, 20 * MIB},
+                                 {10 * MIB, 10 * MIB},
+                                 {125 * MIB, 126 * MIB},
+                                 {UINT64_MAX, UINT64_MAX}};
+    for (size_t i = 0; i < MT_COUNT(cases); i++) {
+        ck_assert_uint_eq(mt_segment_for_request(&plain, cases[i][0]), cases[i][1]);
+    }
+    struct mt_settings power = plain;
+    power.roundup_divisions[6] = 2; /* 64 MiB .. 128 MiB: halves */
+    ck_assert_uint_eq(mt_segment_for_request(&power, 97 * MIB), 128 * MIB);
+}
+END_TEST
+
+UNIT_MAIN("query", addresses, rounding, segments_for_requests, alloc_names, segment_names,
+          names_at_the_start, rows, page_map)

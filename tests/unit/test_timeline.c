@@ -208,6 +208,7 @@ START_TEST(segments)
     ck_assert_uint_eq(end[1], 2 * MADE_MIB);
     ck_assert_uint_eq(t.ooms.n, 1);
     ck_assert_uint_eq(t.ooms.v[0].device_free, 77);
+    ck_assert_uint_eq(t.ooms.v[0].need, 20 * MADE_MIB); /* one of the large pool */
     ck_assert_uint_eq(t.ooms.v[0].reserved, 4 * MADE_MIB);
     check_sums(&t);
     mt_timeline_release(&t);
@@ -215,5 +216,34 @@ START_TEST(segments)
 }
 END_TEST
 
-UNIT_MAIN("timeline", extremes_are_kept, others_are_summed, a_window, by_time_and_filters,
-          older_memory, segments)
+static struct mt_timeline_oom refusal(uint64_t reserved, uint64_t need, uint64_t device_free)
+{
+    return (struct mt_timeline_oom){
+        .asked = need, .need = need, .reserved = reserved, .device_free = device_free};
+}
+
+/* The range of a limit: from all refusals that agree, else from the last. */
+START_TEST(a_limit_is_a_range)
+{
+    struct mt_timeline_oom ooms[2] = {refusal(60, 40, 1000), refusal(50, 60, 1000)};
+    struct mt_timeline t = {.ooms = {.v = ooms}};
+    struct mt_limit_range l;
+    ck_assert(!mt_timeline_limit(&t, 70, &l)); /* nothing was refused */
+    t.ooms.n = 2;
+    ck_assert(mt_timeline_limit(&t, 70, &l));
+    ck_assert_uint_eq(l.least, 70);
+    ck_assert_uint_eq(l.below, 100);
+    ck_assert(mt_timeline_limit(&t, 105, &l)); /* changed on the way */
+    ck_assert_uint_eq(l.least, 50);
+    ck_assert_uint_eq(l.below, 110);
+    ooms[0].device_free = 0; /* no limit refused that one */
+    ck_assert(mt_timeline_limit(&t, 105, &l));
+    ck_assert_uint_eq(l.least, 105);
+    ck_assert_uint_eq(l.below, 110);
+    ooms[1].device_free = 59;
+    ck_assert(!mt_timeline_limit(&t, 70, &l));
+}
+END_TEST
+
+UNIT_MAIN("timeline", a_limit_is_a_range, extremes_are_kept, others_are_summed, a_window,
+          by_time_and_filters, older_memory, segments)

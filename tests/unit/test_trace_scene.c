@@ -12,7 +12,8 @@
 static const struct mt_plot_style PLAIN = {.theme = MT_THEME_LIGHT};
 
 struct drawn {
-    bool is_limit; /* the capacity was inferred */
+    struct mt_limit_range limit;
+    const struct mt_leaks *leaks;
     struct made m;
     struct mt_timeline t;
     struct mt_timeline_options o;
@@ -32,7 +33,8 @@ static void draw(struct drawn *d, const struct mt_plot_style *style, uint64_t ca
                                .file = "runs/snap.pickle",
                                .capacity = capacity,
                                .capacity_from = "capacity (--capacity)",
-                               .is_limit = d->is_limit,
+                               .limit = d->limit,
+                               .leaks = d->leaks,
                                .per_alloc = per_alloc};
     d->scene = mt_scene_new(style);
     ck_assert_ptr_nonnull(d->scene);
@@ -81,9 +83,10 @@ START_TEST(tells_the_oom)
     ck_assert(scene_has_text(d.scene, "snap.pickle \xc2\xb7 device 0"));
     ck_assert(scene_mentions(d.scene, "peak 44.00 MiB at event 3 (3.00 ms)"));
     ck_assert(scene_has_text(d.scene, "Out of memory at event 6 (6.00 ms): asked for 40.00 MiB"));
-    ck_assert(scene_has_text(d.scene, "50.00 MiB of the 64.00 MiB reserved was free, in holes of "
-                                      "at most 30.00 MiB \xc2\xb7 the device had 7.00 MiB free, so "
-                                      "the device refused it"));
+    ck_assert(scene_has_text(d.scene, "In the cache: 50.00 MiB of the 64.00 MiB reserved was free, "
+                                      "in holes of at most 30.00 MiB"));
+    ck_assert(
+        scene_has_text(d.scene, "On the device: 7.00 MiB was free, so the device refused it"));
     ck_assert(scene_has_text(d.scene, "out of memory: asked for 40.00 MiB"));
     ck_assert(scene_has_text(d.scene, "peak 44.00 MiB"));
     ck_assert(scene_has_text(d.scene, "reserved 64.00 MiB"));
@@ -132,20 +135,23 @@ static bool has_dashed_line(const struct mt_scene *s, double bytes)
     return false;
 }
 
-/* The limit of a process that no file names: a line that says it was inferred, also from above the
- * picture. */
+/* The limit of a process that no file names: the range that it lies in, no more, with a line at its
+ * upper end; also from above the picture. */
 START_TEST(an_inferred_limit)
 {
-    struct drawn d = {.is_limit = true}, above = {.is_limit = true};
+    const uint64_t mib = MADE_MIB;
+    struct drawn d = {.limit = {66 * mib, 68 * mib}}, above = {.limit = {66 * mib, 900 * mib}};
     make_oom(&d.m);
-    draw(&d, &PLAIN, 68 * MADE_MIB, 0);
-    ck_assert(scene_has_text(d.scene, "process limit (inferred) near 68.00 MiB"));
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(
+        scene_has_text(d.scene, "process limit (inferred): at least 66.00 MiB, below 68.00 MiB"));
     ck_assert(!scene_mentions(d.scene, "capacity"));
     ck_assert(has_dashed_line(d.scene, 68.0 * (double)MADE_MIB));
     ck_assert(!has_dashed_line(d.scene, 66.0 * (double)MADE_MIB));
     make_oom(&above.m);
-    draw(&above, &PLAIN, 900 * MADE_MIB, 0);
-    ck_assert(scene_mentions(above.scene, "process limit (inferred) near 900.00 MiB, above"));
+    draw(&above, &PLAIN, 0, 0);
+    ck_assert(scene_mentions(above.scene, "process limit (inferred): at least 66.00 MiB, below "
+                                          "900.00 MiB, above the picture"));
     drawn_release(&d);
     drawn_release(&above);
 }
@@ -158,9 +164,9 @@ START_TEST(the_smallest_picture)
                                                  {.width = 500, .height = 400},
                                                  {.width = 1280, .height = 200}};
     for (size_t i = 0; i < MT_COUNT(SIZES); i++) {
-        struct drawn d = {.is_limit = true};
+        struct drawn d = {.limit = {66 * MADE_MIB, 68 * MADE_MIB}};
         make_oom(&d.m);
-        draw(&d, &SIZES[i], 68 * MADE_MIB, 0);
+        draw(&d, &SIZES[i], 0, 0);
         const struct mt_mark *ground = text_mark(d.scene, "0"), *axis = text_mark(d.scene, "event");
         ck_assert_double_gt(axis->y, ground->y);
         ck_assert_int_ge(mt_scene_height(d.scene), SIZES[i].height);
@@ -229,43 +235,58 @@ START_TEST(svg_is_text_with_tips)
 }
 END_TEST
 
-/* Marks of an OOM at the end stand in a margin, right of all bands. */
-START_TEST(an_oom_at_the_end_has_room)
+/* What was asked for is stacked on what was reserved, as the segment that it would have taken, at
+ * the moment of the refusal: from the reserved line up, with a cross where it would have ended. */
+START_TEST(the_request_stands_on_reserved_memory)
 {
     struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
-    double bands = 0, cross = 0;
+    double ground = 0, reserved = 1e9, right = 0, cross_x = 0, cross_y = 0;
     for (size_t i = 0; i < d.scene->marks.n; i++) {
         const struct mt_mark *m = &d.scene->marks.v[i];
         for (uint32_t k = 0; k < m->n; k++) {
-            double x = d.scene->points.v[m->first + k].x;
-            bands = m->kind == MT_MARK_POLYGON && x > bands ? x : bands;
+            struct mt_point p = d.scene->points.v[m->first + k];
+            ground = m->kind == MT_MARK_POLYGON && p.y > ground ? p.y : ground;
+            right = m->kind == MT_MARK_POLYGON && p.x > right ? p.x : right;
+            reserved = m->kind == MT_MARK_LINE && m->n > 2 && p.y < reserved ? p.y : reserved;
         }
         bool tip = m->kind == MT_MARK_RECT && m->fill == 0xffffff01;
-        cross = tip ? m->x + m->w / 2 : cross;
+        cross_x = tip ? m->x + m->w / 2 : cross_x;
+        cross_y = tip ? m->y + m->h / 2 : cross_y;
     }
-    ck_assert_double_gt(cross, bands + 8);
+    double per_mib = (ground - reserved) / 64;
+    ck_assert_double_eq_tol(cross_y, ground - 104 * per_mib, 0.01);
+    ck_assert_double_eq_tol(cross_x, right, 0.01); /* the last event ends the picture */
+    size_t brackets = 0;
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i];
+        const struct mt_point *p = m->kind == MT_MARK_LINE ? &d.scene->points.v[m->first] : NULL;
+        brackets += p && m->n == 2 && m->dash > 0 && fabs(p[0].y - reserved) < 0.01 &&
+                    fabs(p[1].y - cross_y) < 0.01 && fabs(p[0].x - cross_x) < 0.01;
+    }
+    ck_assert_uint_eq(brackets, 1);
     drawn_release(&d);
 }
 END_TEST
 
-/* A line that no file names is told as inferred; one unit on the axis of time. */
+/* One unit for all times, which are read off the events: the first has one too. */
 START_TEST(the_axis_of_time)
 {
     struct drawn d = {0};
     make_oom(&d.m);
     draw(&d, &PLAIN, 0, 0);
-    ck_assert(scene_has_text(d.scene, "time"));
-    ck_assert(!scene_has_text(d.scene, "after"));
+    ck_assert(scene_has_text(d.scene, "event"));
+    ck_assert(scene_has_text(d.scene, "at time"));
+    ck_assert(scene_has_text(d.scene, "0.00 ms"));
     ck_assert(scene_has_text(d.scene, "1.00 ms"));
     ck_assert(scene_has_text(d.scene, "5.00 ms"));
-    ck_assert_ptr_null(text_mark(d.scene, "annotations"));
+    ck_assert(!scene_mentions(d.scene, "annotations"));
     drawn_release(&d);
 }
 END_TEST
 
-/* Strips of annotations have a name at their left, and the plot begins below them. */
+/* Strips of annotations have a caption that counts names, and the plot begins below them. */
 START_TEST(annotations_are_named)
 {
     struct drawn d = {0}, without = {0};
@@ -282,12 +303,57 @@ START_TEST(annotations_are_named)
     made_finish(&d.m);
     draw(&d, &PLAIN, 0, 0);
     ck_assert(scene_has_text(d.scene, "step 0"));
-    ck_assert(scene_has_text(d.scene, "annotations"));
-    ck_assert(!scene_has_text(without.scene, "annotations"));
+    ck_assert(scene_has_text(d.scene, "annotations: step \xc3\x97"
+                                      "1"));
+    ck_assert(!scene_mentions(without.scene, "annotations"));
     ck_assert_double_gt(text_mark(d.scene, "Held at the peak")->y,
                         text_mark(without.scene, "Held at the peak")->y + 10);
     drawn_release(&d);
     drawn_release(&without);
+}
+END_TEST
+
+static void draw_growing(struct drawn *d, enum mt_leak_reason reason, struct mt_leaks *l)
+{
+    static uint32_t bounds[] = {1, 2, 3, 4, 5, 6};
+    static struct mt_growth growth = {.bytes_per_step = 5 << 20};
+    make_oom(&d->m);
+    growth.stack = d->m.r.events[2].stack;
+    *l = (struct mt_leaks){.reason = reason,
+                           .verdict = reason == MT_LEAK_RISES       ? MT_LEAK_YES
+                                      : reason == MT_LEAK_TOO_SHORT ? MT_LEAK_UNKNOWN
+                                                                    : MT_LEAK_NO,
+                           .bytes_per_step = reason == MT_LEAK_FLAT ? 0 : 6 << 20,
+                           .filled_bytes = 9 << 20,
+                           .periods.bounds = {.v = bounds, .n = MT_COUNT(bounds)},
+                           .stacks = {.v = &growth, .n = 1}};
+    d->leaks = l;
+    draw(d, &PLAIN, 0, 0);
+}
+
+/* Why memory ran out is often that it grew: a line of the headings. */
+START_TEST(growth_is_told)
+{
+    static const struct {
+        enum mt_leak_reason reason;
+        const char *text;
+    } SAID[] = {{MT_LEAK_RISES, "Grows by 6.00 MiB a step, 5.00 MiB of it from train.py:2 forward "
+                                "\xc2\xb7 5 steps"},
+                {MT_LEAK_BELOW_LINE, "Grows by 6.00 MiB a step, too little to be counted as a leak "
+                                     "\xc2\xb7 5 steps"},
+                {MT_LEAK_FILLED, "Grew by 9.00 MiB, then stayed \xc2\xb7 5 steps"},
+                {MT_LEAK_FLAT, "Does not grow from step to step after event 2 \xc2\xb7 5 steps"}};
+    struct mt_leaks l;
+    for (size_t i = 0; i < MT_COUNT(SAID); i++) {
+        struct drawn d = {0};
+        draw_growing(&d, SAID[i].reason, &l);
+        ck_assert(scene_has_text(d.scene, SAID[i].text));
+        drawn_release(&d);
+    }
+    struct drawn unknown = {0};
+    draw_growing(&unknown, MT_LEAK_TOO_SHORT, &l);
+    ck_assert(!scene_mentions(unknown.scene, "steps"));
+    drawn_release(&unknown);
 }
 END_TEST
 
@@ -378,6 +444,6 @@ START_TEST(one_shape_an_allocation)
 END_TEST
 
 UNIT_MAIN("trace_scene", tells_the_oom, an_inferred_limit, the_smallest_picture,
-          labels_leave_curves_alone, an_oom_at_the_end_has_room, the_axis_of_time,
-          annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
-          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
+          labels_leave_curves_alone, the_request_stands_on_reserved_memory, growth_is_told,
+          the_axis_of_time, annotations_are_named, bands_are_to_scale, svg_is_text_with_tips,
+          png_and_pdf, small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
