@@ -56,9 +56,9 @@ const struct mt_command mt_cmd_segment_plot = {
     .usage = "[options] FILE",
     .description =
         "Draws each segment to scale, in rows by pool and stream: blocks in the colour of the "
-        "stack that holds them, holes blank, frees that wait for another stream hatched, bytes "
-        "lost to rounding in red. The suffix of -o names the format; without -o the picture is "
-        "drawn with characters.",
+        "stack that holds them, holes between them blank, empty segments tinted, frees that wait "
+        "for another stream hatched, bytes lost to rounding in red. The suffix of -o names the "
+        "format; without -o the picture is drawn with characters.",
     .examples = "memtool segment_plot snap.pickle --at oom -o state.svg    why it did not fit\n"
                 "memtool segment_plot snap.pickle --at peak                in the terminal",
     .groups = GROUPS,

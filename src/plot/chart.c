@@ -209,7 +209,7 @@ static const char *text_of(const struct mt_buf *b)
 static double legend_sub(struct mt_scene *s, double x, double y, double room, const char *sub,
                          double spare)
 {
-    enum { LINE = 13 };
+    enum { LINE = 13, INDENT = 10 };
     size_t cut = 0;
     if (mt_text_px(sub, SMALL, false) > room && spare >= LINE) {
         for (const char *p = strchr(sub, ' '); p; p = strchr(p + 1, ' ')) {
@@ -227,7 +227,8 @@ static double legend_sub(struct mt_scene *s, double x, double y, double room, co
     struct mt_buf head = {0};
     mt_buf_add(&head, sub, cut);
     mt_scene_text_buf(s, x, y, SMALL, s->theme->muted, room, false, &head);
-    mt_scene_text_fit(s, x, y + LINE, SMALL, s->theme->muted, room, false, sub + cut + 1);
+    mt_scene_text_fit(s, x + INDENT, y + LINE, SMALL, s->theme->muted, room - INDENT, false,
+                      sub + cut + 1);
     mt_buf_release(&head);
     return LINE;
 }
@@ -243,17 +244,22 @@ double mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
     } else {
         (void)snprintf(share, sizeof share, "%.1f %%", row->share * 100);
     }
-    double room = box.w - 32 - mt_text_px(size.s, NORMAL, false);
+    if (row->bytes > 0 && row->share < 0.0005) {
+        (void)snprintf(share, sizeof share, "< 0.1 %%");
+    }
+    bool bold = row->largest;
+    double room = box.w - 32 - mt_text_px(size.s, NORMAL, bold);
     double sub_room = box.w - 32 - mt_text_px(share, SMALL, false), right = box.x + box.w;
     s->failed |= mt_label_failed(row->label);
     const char *main = text_of(&row->label->main), *sub = text_of(&row->label->sub);
-    if (mt_text_px(main, NORMAL, false) > room && row->label->name.n > 0) {
+    if (mt_text_px(main, NORMAL, bold) > room && row->label->name.n > 0) {
         main = text_of(&row->label->name);
         sub = text_of(&row->label->place);
     }
     mt_scene_rect(s, box.x, y + 2, 13, 13, row->color)->tip = row->tip;
-    mt_scene_text_fit(s, box.x + 22, y + 12, NORMAL, t->text, room, false, main)->tip = row->tip;
-    mt_scene_text(s, right, y + 12, NORMAL, t->text, size.s)->anchor = MT_ANCHOR_END;
+    mt_scene_text_fit(s, box.x + 22, y + 12, NORMAL, t->text, room, bold, main)->tip = row->tip;
+    mt_scene_text_fit(s, right, y + 12, NORMAL, t->text, box.w, bold, size.s)->anchor =
+        MT_ANCHOR_END;
     mt_scene_text(s, right, y + 26, SMALL, t->muted, share)->anchor = MT_ANCHOR_END;
     double more = *sub ? legend_sub(s, box.x + 22, y + 26, sub_room, sub, row->spare) : 0;
     return MT_LEGEND_ROW_PX + more;

@@ -62,6 +62,7 @@ struct mt_legend_row {
     uint32_t color;
     const struct mt_label *label;
     uint64_t bytes;
+    bool largest;  /* of all stacks: bold */
     uint64_t most; /* with bytes = 0: what it had at another time, instead of a share */
     double share;  /* of the total, 0 .. 1 */
     uint32_t tip;

@@ -40,6 +40,15 @@ static void choose_colors(struct mt_holders *h, const struct mt_snapshot *s,
     }
 }
 
+/* What would be 0.0 % is no row of its own. */
+static void fold_small(struct mt_holders *h)
+{
+    enum { LEAST_SHARE = 2000 };
+    while (h->n > 1 && h->top[h->n - 1].bytes < h->others.bytes / LEAST_SHARE) {
+        h->n--;
+    }
+}
+
 /* Picks the largest of n sums; the rest are others. */
 static void pick(struct mt_holders *h, struct mt_holder *sums, size_t n)
 {
@@ -52,11 +61,18 @@ static void pick(struct mt_holders *h, struct mt_holder *sums, size_t n)
             insert(h, sums[i]);
         }
     }
+    fold_small(h);
     for (size_t i = 0; i < h->n; i++) {
         h->n_others--;
         h->others.bytes -= h->top[i].bytes;
         h->others.count -= h->top[i].count;
     }
+}
+
+/* Without a size that was asked for it is the block's. */
+static uint64_t asked_for(const struct mt_block *b)
+{
+    return b->requested > 0 && b->requested < b->size ? b->requested : b->size;
 }
 
 bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const struct mt_state *st,
@@ -71,9 +87,10 @@ bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const st
     for (size_t i = 0; i < st->n_blocks; i++) {
         const struct mt_block *b = &st->blocks[i];
         if (b->state != MT_BLOCK_INACTIVE && b->stack < n) {
-            sums[b->stack].bytes += b->size;
+            uint64_t asked = asked_for(b);
+            sums[b->stack].bytes += asked;
             sums[b->stack].count++;
-            h->rounding += b->requested < b->size ? b->size - b->requested : 0;
+            h->rounding += b->size - asked;
         }
     }
     pick(h, sums, n);

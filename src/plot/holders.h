@@ -9,7 +9,7 @@
 
 struct mt_holder {
     uint32_t stack;
-    uint64_t bytes; /* block sizes, pending ones included */
+    uint64_t bytes; /* as asked for, pending ones included: what timelines count */
     size_t count;
 };
 
@@ -19,7 +19,7 @@ struct mt_holders {
     size_t n;
     struct mt_holder others; /* sums of the rest */
     size_t n_others;         /* stacks */
-    uint64_t rounding;       /* block sizes beyond what was asked for */
+    uint64_t rounding;       /* what the blocks of all of them have beyond that */
 };
 
 /* `look` (NULL: none) has the first choice of colours. False when out of memory. */

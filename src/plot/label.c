@@ -66,6 +66,8 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     *l = (struct mt_label){.main = {0}};
     if (!k) {
         mt_buf_text(&l->main, "(no stack)");
+        mt_buf_text(&l->sub, s->n_stacks > 1 ? "no frames recorded, as in autograd's threads"
+                                             : "this file has no stacks");
         return;
     }
     uint32_t own = 0;

@@ -18,7 +18,8 @@ struct mt_theme {
     uint32_t text, muted, faint;
     uint32_t grid, frame;
     uint32_t older, others; /* bands that are no stack */
-    uint32_t free, gap;     /* holes in segments; unmapped space */
+    uint32_t free, empty;   /* holes between blocks; segments without any */
+    uint32_t gap;           /* unmapped space */
     uint32_t line;          /* the reserved line, outlines */
     uint32_t trouble, good;
     uint32_t rounding; /* lost to it: a red that is not trouble's */

@@ -18,22 +18,42 @@ static double key_row(struct mt_segment_picture *p, struct mt_box box, double y,
     return y + 21;
 }
 
-static double stack_row(struct mt_segment_picture *p, struct mt_box box, double y,
-                        const struct mt_holder *s, uint32_t color, const struct mt_label *label)
+static double stack_row(struct mt_segment_picture *p, struct mt_box box, double y, size_t at,
+                        const struct mt_label *label)
 {
+    const struct mt_holder *s = &p->holders.top[at];
     enum { ANY = 1000 }; /* the picture grows with its legend */
     uint64_t in_use = p->sum.allocated + p->sum.pending;
     struct mt_buf tip = {0};
-    mt_buf_printf(&tip, "%s in %s %s", mt_size_text(s->bytes, p->scene->style.size).s,
+    mt_buf_printf(&tip, "%s asked for in %s %s", mt_size_text(s->bytes, p->scene->style.size).s,
                   mt_count_text(s->count).s, s->count == 1 ? "block" : "blocks");
     mt_label_frames(&tip, &p->scene->style, p->panel->snapshot, s->stack, 8);
-    struct mt_legend_row row = {.color = color,
+    struct mt_legend_row row = {.color = p->holders.colors[at],
                                 .label = label,
+                                .largest = at == 0 && p->holders.n > 1,
                                 .spare = ANY,
                                 .bytes = s->bytes,
                                 .share = in_use ? (double)s->bytes / (double)in_use : 0,
                                 .tip = mt_scene_take(p->scene, &tip)};
     return y + mt_legend_row(p->scene, box, y, &row);
+}
+
+/* Of blocks without a stack all, some or none are older than the recording. */
+void mt_segment_label(struct mt_label *l, const struct mt_plot_style *style,
+                      const struct mt_segment_panel *panel, uint32_t stack)
+{
+    const struct mt_state *st = panel->state;
+    size_t older = 0, recorded = 0;
+    mt_label_stack(l, style, panel->snapshot, stack);
+    for (size_t i = 0; i < st->n_blocks && stack == 0; i++) {
+        bool counts = st->blocks[i].state != MT_BLOCK_INACTIVE && st->blocks[i].stack == 0;
+        older += counts && st->alloc_event[i] == MT_STATE_NO_EVENT;
+        recorded += counts && st->alloc_event[i] != MT_STATE_NO_EVENT;
+    }
+    if (older > 0) {
+        mt_buf_reset(&l->sub);
+        mt_buf_printf(&l->sub, "%s allocated before recording began", recorded ? "some" : "all");
+    }
 }
 
 static double stack_rows(struct mt_segment_picture *p, struct mt_box box, double y)
@@ -44,11 +64,11 @@ static double stack_rows(struct mt_segment_picture *p, struct mt_box box, double
     for (size_t i = 0; i < h->n; i++) {
         stacks[i] = h->top[i].stack;
         each[i] = &labels[i];
-        mt_label_stack(&labels[i], &p->scene->style, p->panel->snapshot, stacks[i]);
+        mt_segment_label(&labels[i], &p->scene->style, p->panel, stacks[i]);
     }
     mt_labels_distinguish(each, stacks, h->n, &p->scene->style, p->panel->snapshot);
     for (size_t i = 0; i < h->n; i++) {
-        y = stack_row(p, box, y, &h->top[i], h->colors[i], &labels[i]);
+        y = stack_row(p, box, y, i, &labels[i]);
         mt_label_release(&labels[i]);
     }
     return y;
@@ -71,35 +91,66 @@ static double others_row(struct mt_segment_picture *p, struct mt_box box, double
     return y;
 }
 
+/* The stacks have what they asked for; with this row they add up to the blocks. */
+static double rounding_row(struct mt_segment_picture *p, struct mt_box box, double y)
+{
+    uint64_t in_use = p->sum.allocated + p->sum.pending;
+    struct mt_label l = {.main = {0}};
+    mt_buf_text(&l.main, "lost to rounding");
+    mt_buf_text(&l.sub, "blocks larger than what was asked for");
+    struct mt_legend_row row = {.color = p->scene->theme->rounding,
+                                .label = &l,
+                                .bytes = p->holders.rounding,
+                                .share = in_use ? (double)p->holders.rounding / (double)in_use : 0};
+    y += mt_legend_row(p->scene, box, y, &row);
+    mt_label_release(&l);
+    return y;
+}
+
+const char *mt_segment_empty_name(const struct mt_state *st)
+{
+    for (size_t i = 0; i < st->n_segments; i++) {
+        if (st->segments[i].pool.a || st->segments[i].pool.b) {
+            return "free: empty segments";
+        }
+    }
+    return "free: empty segments, can be given back";
+}
+
 static double draw_keys(struct mt_segment_picture *p, struct mt_box box, double y)
 {
     const struct mt_theme *t = p->scene->theme;
-    if (p->sum.free) {
-        y = key_row(p, box, y, t->free, t->frame, false, "free, kept by the allocator",
-                    p->sum.free);
+    if (p->sum.empty) {
+        y = key_row(p, box, y, t->empty, t->frame, false, mt_segment_empty_name(p->panel->state),
+                    p->sum.empty);
+    }
+    if (p->sum.free > p->sum.empty) {
+        y = key_row(p, box, y, t->free, t->frame, false, "free: holes between blocks in use",
+                    p->sum.free - p->sum.empty);
     }
     if (p->sum.pending) {
         y = key_row(p, box, y, t->older, t->trouble, true, "freed, waiting for another stream",
                     p->sum.pending);
     }
-    if (p->holders.rounding) {
-        y = key_row(p, box, y, t->rounding, 0, false, "lost to rounding, in use",
-                    p->holders.rounding);
-    }
     if (p->gaps) {
         y = key_row(p, box, y, t->gap, t->faint, true, "addresses not mapped", p->gaps);
     }
-    return y;
+    mt_scene_text_fit(p->scene, box.x, y + 14, 11, t->muted, box.w, false,
+                      "Each pool: its segments by address, line after line");
+    return y + 18;
 }
 
 double mt_segment_draw_legend(struct mt_segment_picture *p, struct mt_box box)
 {
     double y = box.y + MT_LEGEND_HEAD_PX;
     if (p->holders.n > 0) {
-        mt_legend_head(p->scene, box, "In use");
+        mt_legend_head(p->scene, box, "In use, as asked for");
         y = stack_rows(p, box, y);
         if (p->holders.n_others > 0) {
             y = others_row(p, box, y);
+        }
+        if (p->holders.rounding > 0) {
+            y = rounding_row(p, box, y);
         }
         mt_legend_total(p->scene, box, y + 2, "TOTAL in use", p->sum.allocated + p->sum.pending);
         y += 42;

@@ -36,10 +36,26 @@ void mt_segment_draw_piece(struct mt_segment_picture *p, const struct mt_row_pie
 /* Who holds the memory, and what the patterns mean; returns where it ends: segment_legend.c. */
 double mt_segment_draw_legend(struct mt_segment_picture *p, struct mt_box box);
 
+/* What segments without a block in use are called: those of private pools stay with their pool. */
+const char *mt_segment_empty_name(const struct mt_state *st);
+
+/* mt_label_stack, which also knows why blocks of the state have no stack. */
+void mt_segment_label(struct mt_label *l, const struct mt_plot_style *style,
+                      const struct mt_segment_panel *panel, uint32_t stack);
+
 /* ---- a state at which a request was refused: segment_request.c ---- */
 
 /* The out-of-memory event that the state is shown at, or NULL. */
 const struct mt_event *mt_segment_oom(const struct mt_segment_panel *panel);
+
+/* When the last such event came before this state, and what was free then; false: there was none,
+ * or it is the state's own. */
+bool mt_segment_say_earlier(struct mt_buf *b, const struct mt_segment_panel *panel,
+                            struct mt_size_format f);
+
+/* "free 121.75 MiB: 120.00 MiB in 6 empty segments, 1.75 MiB between blocks · largest hole 20.00
+ * MiB"; nothing when nothing is free. */
+void mt_segment_say_free(struct mt_buf *b, const struct mt_state_sum *sum, struct mt_size_format f);
 
 /* Why it was refused, in lines at most `room` wide below y; returns where that ends. */
 double mt_segment_say_refusal(struct mt_segment_picture *p, const struct mt_event *oom, double y,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Segments to scale: blocks in the colour of their stack, holes left blank, addresses that are not
- * mapped hatched. Blocks too narrow to be seen are bundled and drawn as what most of them are, so
- * that the number of shapes follows the size of the picture.
+ * Segments to scale: blocks in the colour of their stack, holes left blank, empty segments tinted,
+ * addresses that are not mapped hatched. Blocks too narrow to be seen are bundled and drawn as what
+ * most of them are, so that the number of shapes follows the size of the picture.
  */
 #include "segment_picture.h"
 
@@ -61,6 +61,7 @@ struct shape {
     size_t block;
     double x, y, w;
     bool first, last; /* the part holds the block's first, last byte */
+    bool alone;       /* in its segment */
 };
 
 /* The size that was asked for, in the middle of the block's first part. */
@@ -79,14 +80,15 @@ static void draw_size(struct mt_segment_picture *p, const struct shape *h, doubl
 /* The first of the largest holes, in as many words as it has room for. */
 static void name_hole(struct mt_segment_picture *p, const struct shape *h, const struct mt_block *k)
 {
-    static const char *const WORDS[] = {"largest hole, ", "hole, ", ""};
     if (p->hole_named || !h->first || k->size < p->sum.largest_hole) {
         return;
     }
-    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
-        char text[64];
-        (void)snprintf(text, sizeof text, "%s%s", WORDS[i],
-                       mt_size_text(k->size, p->scene->style.size).s);
+    char full[96];
+    (void)snprintf(full, sizeof full, "largest hole, %s",
+                   mt_size_text(k->size, p->scene->style.size).s);
+    const char *const texts[] = {full, "largest hole", "largest"};
+    for (size_t i = 0; i < MT_COUNT(texts); i++) {
+        const char *text = texts[i];
         if (mt_text_px(text, 10.5, false) <= h->w - 8) {
             mt_scene_text(p->scene, h->x + h->w / 2, h->y + p->bar / 2 + 4, 10.5,
                           p->scene->theme->text, text)
@@ -105,7 +107,8 @@ static void draw_block(struct mt_segment_picture *p, const struct shape *h)
     const struct mt_theme *t = p->scene->theme;
     if (k->state == MT_BLOCK_INACTIVE) {
         if (w >= 3) { /* something to point at */
-            mt_scene_rect(p->scene, x, y, w, p->bar, t->free)->tip = block_tip(p, block);
+            mt_scene_rect(p->scene, x, y, w, p->bar, h->alone ? t->empty : t->free)->tip =
+                block_tip(p, block);
         }
         name_hole(p, h, k);
         return;
@@ -194,7 +197,7 @@ static void draw_blocks(struct mt_segment_picture *p, const struct mt_row_piece 
             continue;
         }
         bundle_flush(p, &bundle, y);
-        draw_block(p, &(struct shape){i, x, y, w, from == k->addr, to == end});
+        draw_block(p, &(struct shape){i, x, y, w, from == k->addr, to == end, g->n_blocks == 1});
     }
     bundle_flush(p, &bundle, y);
 }

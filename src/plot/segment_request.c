@@ -15,6 +15,56 @@ const struct mt_event *mt_segment_oom(const struct mt_segment_panel *panel)
     return e->action == MT_ACTION_OOM ? e : NULL;
 }
 
+/* The last out-of-memory event before the state that is no part of it; SIZE_MAX: none. */
+static size_t earlier_oom(const struct mt_segment_panel *panel)
+{
+    size_t done = panel->state->events_done;
+    if (!panel->replay || done > panel->replay->n || mt_segment_oom(panel)) {
+        return SIZE_MAX;
+    }
+    while (done > 0 && panel->replay->events[done - 1].action != MT_ACTION_OOM) {
+        done--;
+    }
+    return done > 0 ? done - 1 : SIZE_MAX;
+}
+
+bool mt_segment_say_earlier(struct mt_buf *b, const struct mt_segment_panel *panel,
+                            struct mt_size_format f)
+{
+    struct mt_error err;
+    struct mt_state st;
+    struct mt_state_sum sum = {0};
+    size_t at = earlier_oom(panel);
+    if (at == SIZE_MAX) {
+        return false;
+    }
+    if (mt_state_at(panel->snapshot, panel->state->device, at + 1, &st, &err) != MT_OK) {
+        b->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < st.n_segments; i++) {
+        mt_state_add_segment(&st, i, &sum);
+    }
+    const struct mt_replay *r = panel->replay;
+    size_t later = panel->state->events_done - at - 1, next = at + 1;
+    while (next < r->n && r->events[next].action != MT_ACTION_OOM) {
+        next++;
+    }
+    mt_buf_printf(b, "Out of memory %s %s before this state, at event %s: %s was asked for",
+                  mt_count_text(later).s, later == 1 ? "event" : "events", mt_count_text(at).s,
+                  mt_size_text(r->events[at].size, f).s);
+    mt_buf_printf(b, " \xc2\xb7 then %s of the %s reserved was free, in holes of at most %s",
+                  mt_size_text(sum.free, f).s, mt_size_text(sum.reserved, f).s,
+                  mt_size_text(sum.largest_hole, f).s);
+    if (next < r->n) {
+        mt_buf_printf(b, " \xc2\xb7 --at %zu draws that", at);
+    } else {
+        mt_buf_text(b, " \xc2\xb7 --at oom draws that");
+    }
+    mt_state_release(&st);
+    return true;
+}
+
 double mt_segment_say_refusal(struct mt_segment_picture *p, const struct mt_event *oom, double y,
                               double room)
 {

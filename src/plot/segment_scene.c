@@ -27,6 +27,26 @@ static void label_line(struct mt_segment_picture *p, double *y, uint32_t color, 
     *y += LABEL_LINE;
 }
 
+void mt_segment_say_free(struct mt_buf *b, const struct mt_state_sum *sum, struct mt_size_format f)
+{
+    uint64_t between = sum->free - sum->empty;
+    mt_buf_printf(b, "free %s", mt_size_text(sum->free, f).s);
+    if (sum->free == 0) {
+        return;
+    }
+    mt_buf_text(b, sum->empty && between ? ": " : ", all ");
+    if (sum->empty) {
+        mt_buf_printf(b, "%s%sin %s empty %s", between ? mt_size_text(sum->empty, f).s : "",
+                      between ? " " : "", mt_count_text(sum->empty_segments).s,
+                      sum->empty_segments == 1 ? "segment" : "segments");
+    }
+    if (between && sum->empty) {
+        mt_buf_printf(b, ", %s ", mt_size_text(between, f).s);
+    }
+    mt_buf_text(b, between ? "between blocks" : "");
+    mt_buf_printf(b, " \xc2\xb7 largest hole %s", mt_size_text(sum->largest_hole, f).s);
+}
+
 static void group_names(const struct mt_row_group *g, struct mt_buf *main, struct mt_buf *sub)
 {
     bool private = g->pool.a || g->pool.b;
@@ -109,12 +129,9 @@ static double draw_headings(struct mt_segment_picture *p, double width)
     mt_buf_printf(&b, "%s \xc2\xb7 reserved %s", p->panel->moment,
                   mt_size_text(p->sum.reserved, f).s);
     if (p->sum.reserved) {
-        mt_buf_printf(&b, " \xc2\xb7 in use %s (%.0f %%) \xc2\xb7 free %s",
-                      mt_size_text(in_use, f).s, 100 * (double)in_use / (double)p->sum.reserved,
-                      mt_size_text(p->sum.free, f).s);
-    }
-    if (p->sum.free) {
-        mt_buf_printf(&b, " in holes of at most %s", mt_size_text(p->sum.largest_hole, f).s);
+        mt_buf_printf(&b, " \xc2\xb7 in use %s (%.0f %%) \xc2\xb7 ", mt_size_text(in_use, f).s,
+                      100 * (double)in_use / (double)p->sum.reserved);
+        mt_segment_say_free(&b, &p->sum, f);
     }
     if (p->panel->state->unmatched) {
         mt_buf_printf(&b, " \xc2\xb7 %s events do not fit, so this is not exact",
@@ -122,10 +139,15 @@ static double draw_headings(struct mt_segment_picture *p, double width)
     }
     double y =
         mt_scene_text_lines(s, MT_SEGMENT_MARGIN, top + 56, 12.5, s->theme->muted, room, false, &b);
-    mt_buf_release(&b);
+    mt_buf_reset(&b);
     if (mt_segment_oom(p->panel)) {
         y = mt_segment_say_refusal(p, mt_segment_oom(p->panel), y, room);
+    } else if (mt_segment_say_earlier(&b, p->panel, f)) {
+        y = mt_scene_text_lines(s, MT_SEGMENT_MARGIN, y + 19, 12.5, s->theme->trouble, room, false,
+                                &b);
     }
+    s->failed |= b.failed;
+    mt_buf_release(&b);
     return y + TOP - 56;
 }
 

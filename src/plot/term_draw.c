@@ -58,8 +58,8 @@ static const char *const SHADES[] = {"\u2588", "\u2592", "\u2593", "\u2591"};
 static const char *const SIGNS[][2] = {
     [MT_SIGN_LINE] = {"\u2500", "-"}, [MT_SIGN_CROSS] = {"\u2715", "X"},
     [MT_SIGN_BAR] = {"\u2502", "|"},  [MT_SIGN_CORNER] = {"\u2514", "+"},
-    [MT_SIGN_HOLE] = {"\u00b7", "."}, [MT_SIGN_WAIT] = {"/", "/"},
-    [MT_SIGN_DOT] = {"\u00b7", "-"},
+    [MT_SIGN_HOLE] = {"\u00b7", "."}, [MT_SIGN_EMPTY] = {"\u2581", "_"},
+    [MT_SIGN_WAIT] = {"/", "/"},      [MT_SIGN_DOT] = {"\u00b7", "-"},
 };
 
 const char *mt_term_sign(const struct mt_term_style *style, enum mt_term_sign sign)
@@ -182,6 +182,42 @@ void mt_term_text(const struct mt_term_style *style, struct mt_buf *out, const c
     mt_buf_release(&safe);
 }
 
+static void put_piece(const struct mt_term_style *style, struct mt_buf *out, const char *text,
+                      uint32_t ink)
+{
+    mt_term_ink(style, ink, out);
+    mt_term_text(style, out, text, style->width);
+    if (ink) {
+        mt_term_ink_end(style, out);
+    }
+    mt_buf_char(out, '\n');
+}
+
+void mt_term_lines(const struct mt_term_style *style, struct mt_buf *out, const struct mt_buf *text,
+                   uint32_t ink)
+{
+    const char *p = text->p ? text->p : "";
+    size_t n = text->n, width = (size_t)style->width;
+    while (n > width) {
+        size_t cut = width;
+        while (cut > width / 2 && p[cut] != ' ') {
+            cut--;
+        }
+        if (p[cut] != ' ') {
+            break;
+        }
+        struct mt_buf line = {0};
+        mt_buf_add(&line, p, cut);
+        put_piece(style, out, line.p ? line.p : "", ink);
+        out->failed |= line.failed;
+        mt_buf_release(&line);
+        p += cut + 1;
+        n -= cut + 1;
+    }
+    put_piece(style, out, p, ink);
+    out->failed |= text->failed;
+}
+
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
                     uint32_t color, uint64_t bytes, double share, const struct mt_label *label)
 {
@@ -191,7 +227,12 @@ void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const
     mt_term_ink(style, color, out);
     mt_buf_text(out, *fill ? fill : " ");
     mt_term_ink_end(style, out);
-    mt_buf_printf(out, " %11s %6.1f %%  ", mt_size_text(bytes, style->size).s, share * 100);
+    mt_buf_printf(out, " %11s ", mt_size_text(bytes, style->size).s);
+    if (bytes > 0 && share < 0.0005) {
+        mt_buf_text(out, " < 0.1 %  ");
+    } else {
+        mt_buf_printf(out, "%6.1f %%  ", share * 100);
+    }
     mt_buf_str(&text, mt_buf_view(&label->main));
     if (label->sub.n) {
         mt_buf_printf(&text, "  (%s)", label->sub.p);

@@ -43,6 +43,7 @@ enum mt_term_sign {
     MT_SIGN_BAR,
     MT_SIGN_CORNER,
     MT_SIGN_HOLE,
+    MT_SIGN_EMPTY,
     MT_SIGN_WAIT,
     MT_SIGN_DOT
 };
@@ -58,6 +59,10 @@ void mt_term_ink_end(const struct mt_term_style *style, struct mt_buf *out);
 /* Input text, made safe, in ASCII where that was asked for, cut to `room` columns. */
 void mt_term_text(const struct mt_term_style *style, struct mt_buf *out, const char *text,
                   int room);
+
+/* The same in lines of the terminal's width, broken at blanks, each with a newline. */
+void mt_term_lines(const struct mt_term_style *style, struct mt_buf *out, const struct mt_buf *text,
+                   uint32_t ink);
 
 /* One row of a legend: the fill, bytes, share, label. */
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,

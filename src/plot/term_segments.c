@@ -10,6 +10,7 @@
 #include "label.h"
 #include "rows.h"
 #include "scene.h"
+#include "segment_picture.h"
 #include "term_draw.h"
 #include "trace_words.h"
 
@@ -24,16 +25,16 @@ struct term {
     struct mt_holders holders;
     struct mt_state_sum sum;
     uint64_t *bytes; /* of one line: a row of `kinds` sums a cell */
-    size_t kinds;    /* holders, others, pending, free */
+    size_t kinds;    /* holders, others, pending, free, empty */
     int columns;
 };
 
-enum { OTHERS, PENDING, FREE, BESIDES }; /* behind the holders */
+enum { OTHERS, PENDING, FREE, EMPTY, BESIDES }; /* behind the holders */
 
-static size_t kind_of(const struct term *t, const struct mt_block *b)
+static size_t kind_of(const struct term *t, const struct mt_segment *g, const struct mt_block *b)
 {
     if (b->state == MT_BLOCK_INACTIVE) {
-        return t->holders.n + FREE;
+        return t->holders.n + (g->n_blocks == 1 ? EMPTY : FREE);
     }
     if (b->state == MT_BLOCK_PENDING) {
         return t->holders.n + PENDING;
@@ -64,7 +65,7 @@ static void spread_piece(struct term *t, const struct mt_row_piece *piece)
         uint64_t to = b->addr + b->size < hi ? b->addr + b->size : hi;
         if (from < to) {
             spread(t, piece->x + (double)(from - lo) / per_cell,
-                   piece->x + (double)(to - lo) / per_cell, per_cell, kind_of(t, b));
+                   piece->x + (double)(to - lo) / per_cell, per_cell, kind_of(t, g, b));
         }
     }
 }
@@ -80,8 +81,9 @@ static void draw_cell(struct term *t, struct mt_canvas *c, int x, int y)
     if (v[best] == 0) {
         return; /* between segments */
     }
-    if (best == n + FREE) {
-        mt_canvas_put(c, LEFT + x, y, mt_term_sign(t->term, MT_SIGN_HOLE), 0);
+    if (best == n + FREE || best == n + EMPTY) {
+        enum mt_term_sign sign = best == n + FREE ? MT_SIGN_HOLE : MT_SIGN_EMPTY;
+        mt_canvas_put(c, LEFT + x, y, mt_term_sign(t->term, sign), 0);
     } else if (best == n + PENDING) {
         mt_canvas_put(c, LEFT + x, y, mt_term_sign(t->term, MT_SIGN_WAIT), theme->trouble);
     } else {
@@ -143,12 +145,11 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     mt_term_text(t->term, out, b.p ? b.p : "", t->term->width);
     mt_buf_printf(out, "\nreserved %s", mt_size_text(t->sum.reserved, f).s);
     if (t->sum.reserved) {
-        mt_buf_printf(out, ", in use %s (%.0f %%), free %s", mt_size_text(in_use, f).s,
-                      100 * (double)in_use / (double)t->sum.reserved,
-                      mt_size_text(t->sum.free, f).s);
-    }
-    if (t->sum.free) {
-        mt_buf_printf(out, " in holes of at most %s", mt_size_text(t->sum.largest_hole, f).s);
+        mt_buf_printf(out, ", in use %s (%.0f %%)\n", mt_size_text(in_use, f).s,
+                      100 * (double)in_use / (double)t->sum.reserved);
+        mt_buf_reset(&b);
+        mt_segment_say_free(&b, &t->sum, f);
+        mt_term_text(t->term, out, b.p ? b.p : "", t->term->width);
     }
     if (t->panel->state->unmatched) {
         mt_buf_printf(out, "\n%s events do not fit, so this is not exact",
@@ -160,6 +161,12 @@ static void put_headings(const struct term *t, struct mt_buf *out)
         mt_buf_printf(out, "\nthe request that failed: %s\n",
                       mt_size_text(r->events[done - 1].size, f).s);
         mt_oom_say_refusal(out, t->panel->snapshot, &r->events[done - 1], f);
+    }
+    mt_buf_reset(&b);
+    if (mt_segment_say_earlier(&b, t->panel, f)) {
+        mt_buf_char(out, '\n');
+        mt_term_lines(t->term, out, &b, mt_theme_get(t->style->theme)->trouble);
+        out->n--; /* its last line ends below */
     }
     mt_buf_text(out, "\n\n");
     out->failed |= b.failed;
@@ -180,10 +187,10 @@ static void put_legend(const struct term *t, struct mt_buf *out)
     const struct mt_holders *h = &t->holders;
     double in_use = (double)(t->sum.allocated + t->sum.pending);
     in_use = in_use > 0 ? in_use : 1;
-    mt_buf_text(out, "In use\n");
+    mt_buf_text(out, "In use, as asked for\n");
     for (size_t i = 0; i < h->n; i++) {
         struct mt_label l;
-        mt_label_stack(&l, t->style, t->panel->snapshot, h->top[i].stack);
+        mt_segment_label(&l, t->style, t->panel, h->top[i].stack);
         mt_term_legend(t->term, out, mt_term_fill(t->term, i), h->colors[i], h->top[i].bytes,
                        (double)h->top[i].bytes / in_use, &l);
         mt_label_release(&l);
@@ -197,8 +204,16 @@ static void put_legend(const struct term *t, struct mt_buf *out)
                        (double)h->others.bytes / in_use, &l);
         mt_label_release(&l);
     }
+    if (h->rounding) {
+        struct mt_label l = {.main = {0}};
+        mt_buf_text(&l.main, "lost to rounding");
+        mt_term_legend(t->term, out, " ", mt_theme_get(t->style->theme)->rounding, h->rounding,
+                       (double)h->rounding / in_use, &l);
+        mt_label_release(&l);
+    }
     mt_term_legend_total(t->term, out, t->sum.allocated + t->sum.pending, "TOTAL in use");
-    put_key(t, out, MT_SIGN_HOLE, t->sum.free, "free, kept by the allocator");
+    put_key(t, out, MT_SIGN_EMPTY, t->sum.empty, mt_segment_empty_name(t->panel->state));
+    put_key(t, out, MT_SIGN_HOLE, t->sum.free - t->sum.empty, "free: holes between blocks in use");
     put_key(t, out, MT_SIGN_WAIT, t->sum.pending,
             "freed, waiting for another stream (counted above too)");
 }

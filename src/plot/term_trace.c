@@ -157,41 +157,6 @@ static void draw_ooms(struct term *t)
     }
 }
 
-static void put_piece(struct term *t, struct mt_buf *out, const char *text, uint32_t ink)
-{
-    mt_term_ink(t->term, ink, out);
-    mt_term_text(t->term, out, text, t->term->width);
-    if (ink) {
-        mt_term_ink_end(t->term, out);
-    }
-    mt_buf_char(out, '\n');
-}
-
-/* In lines of the terminal's width, broken at blanks. */
-static void put_line(struct term *t, struct mt_buf *out, const struct mt_buf *text, uint32_t ink)
-{
-    const char *p = text->p ? text->p : "";
-    size_t n = text->n, width = (size_t)t->term->width;
-    while (n > width) {
-        size_t cut = width;
-        while (cut > width / 2 && p[cut] != ' ') {
-            cut--;
-        }
-        if (p[cut] != ' ') {
-            break;
-        }
-        struct mt_buf line = {0};
-        mt_buf_add(&line, p, cut);
-        put_piece(t, out, line.p ? line.p : "", ink);
-        out->failed |= line.failed;
-        mt_buf_release(&line);
-        p += cut + 1;
-        n -= cut + 1;
-    }
-    put_piece(t, out, p, ink);
-    out->failed |= text->failed;
-}
-
 static void put_headings(struct term *t, struct mt_buf *out)
 {
     const struct mt_trace_panel *p = t->panel;
@@ -200,24 +165,24 @@ static void put_headings(struct term *t, struct mt_buf *out)
     mt_buf_printf(&b, "%s: ", mt_trace_title(p));
     mt_buf_str(&b, mt_str_basename(mt_str_from(p->file)));
     mt_buf_printf(&b, ", device %d", (int)p->timeline->device);
-    put_line(t, out, &b, 0);
+    mt_term_lines(t->term, out, &b, 0);
     mt_buf_reset(&b);
     mt_trace_say_peak(&b, p, t->term->size);
-    put_line(t, out, &b, 0);
+    mt_term_lines(t->term, out, &b, 0);
     mt_buf_reset(&b);
     if (mt_trace_say_growth(&b, t->style, p, t->term->size)) {
-        put_line(t, out, &b, 0);
+        mt_term_lines(t->term, out, &b, 0);
     }
     if (p->timeline->ooms.n) {
         mt_buf_reset(&b);
         mt_trace_say_oom(&b, p, t->term->size);
-        put_line(t, out, &b, trouble);
+        mt_term_lines(t->term, out, &b, trouble);
         mt_buf_reset(&b);
         mt_trace_say_why(&b, p, t->term->size);
-        put_line(t, out, &b, trouble);
+        mt_term_lines(t->term, out, &b, trouble);
         mt_buf_reset(&b);
         mt_trace_say_refusal(&b, p, t->term->size);
-        put_line(t, out, &b, trouble);
+        mt_term_lines(t->term, out, &b, trouble);
     }
     mt_buf_release(&b);
     mt_buf_char(out, '\n');

@@ -172,6 +172,20 @@ static double legend_rest(struct mt_chart *c, double y, const bool *has_row)
     return y;
 }
 
+/* The rows stand in the order of the picture, so this one is marked. */
+static size_t largest_stack(const struct mt_timeline *t)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < t->bands.n; i++) {
+        const struct mt_timeline_band *b = &t->bands.v[i];
+        if (b->stack < MT_BAND_OLDER &&
+            (best == SIZE_MAX || b->at_peak > t->bands.v[best].at_peak)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
 static void draw_legend(struct mt_chart *c, const struct band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
@@ -181,6 +195,7 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
         return;
     }
     double y = c->legend.y + MT_LEGEND_HEAD_PX;
+    size_t largest = largest_stack(t);
     mt_legend_head(c->scene, c->legend, t->flat ? "Alive all the time" : "Held at the peak");
     for (size_t i = t->bands.n; i > 0; i--) { /* topmost first, as in the picture */
         const struct mt_timeline_band *b = &t->bands.v[i - 1];
@@ -188,7 +203,8 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
                                     .label = &looks[i - 1].label,
                                     .bytes = b->at_peak,
                                     .most = b->max,
-                                    .tip = looks[i - 1].tip};
+                                    .tip = looks[i - 1].tip,
+                                    .largest = t->bands.n > 1 && i - 1 == largest};
         y = has_row[i - 1] ? legend_row(c, y, &row) : y;
     }
     y = legend_rest(c, y, has_row);

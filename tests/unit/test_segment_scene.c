@@ -191,7 +191,7 @@ START_TEST(blocks_and_holes_are_named)
     uint32_t a = made_stack(&d.m, "a", 1);
     struct made_block blocks[3] = {{64 * MADE_MIB, 60 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
                                    {40 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0},
-                                   {4 * MADE_MIB, 4 * MADE_MIB, MT_BLOCK_ALLOCATED, a}};
+                                   {5 * MADE_MIB, 5 * MADE_MIB, MT_BLOCK_ALLOCATED, a}};
     made_segment(&d.m, 0, false, blocks, 3);
     draw(&d, &PLAIN);
     ck_assert(scene_has_text(d.scene, "60.00 MiB"));
@@ -204,6 +204,78 @@ START_TEST(blocks_and_holes_are_named)
         rounding += d.scene->marks.v[i].fill == t->rounding;
     }
     ck_assert_uint_eq(rounding, 2); /* the sliver and its key */
+    drawn_release(&d);
+}
+END_TEST
+
+static uint32_t fill_of(const struct mt_scene *s, const char *tip)
+{
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_RECT && strncmp(mt_scene_str(s, m->tip), tip, strlen(tip)) == 0) {
+            return m->fill;
+        }
+    }
+    ck_abort_msg("no block with the tip '%s'", tip);
+}
+
+/* Rows of the legend add up: stacks have what they asked for, rounding is a row, the rest is free
+ * between blocks or in segments without any, which have a colour of their own. */
+START_TEST(the_legend_adds_up)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1), tiny = made_stack(&d.m, "tiny", 2);
+    struct made_block used[4] = {{64 * MADE_MIB, 61 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                 {8 * MADE_MIB, 8 * MADE_MIB, MT_BLOCK_PENDING, 0},
+                                 {512, 512, MT_BLOCK_ALLOCATED, tiny},
+                                 {8 * MADE_MIB - 512, 0, MT_BLOCK_INACTIVE, 0}};
+    struct made_block empty[1] = {{20 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    made_event(&d.m, MT_ACTION_ALLOC, 0, 61 * MADE_MIB, a);
+    made_segment(&d.m, 0, false, used, 4);
+    made_segment(&d.m, 128 * MADE_MIB, false, empty, 1);
+    draw(&d, &PLAIN);
+    ck_assert(scene_mentions(d.scene, "free 28.00 MiB: 20.00 MiB in 1 empty segment, 8.00 MiB "
+                                      "between blocks \xc2\xb7 largest hole 20.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "61.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "84.7 %"));
+    ck_assert(scene_has_text(d.scene, "all allocated before recording began"));
+    ck_assert(!scene_has_text(d.scene, "train.py:2 tiny")); /* less than 0.1 %: one of the others */
+    ck_assert(scene_has_text(d.scene, "[1 other]"));
+    ck_assert(scene_has_text(d.scene, "< 0.1 %"));
+    ck_assert(scene_has_text(d.scene, "lost to rounding"));
+    ck_assert(scene_has_text(d.scene, "3.00 MiB"));
+    ck_assert(scene_has_text(d.scene, "72.00 MiB")); /* TOTAL */
+    ck_assert(scene_has_text(d.scene, "free: empty segments, can be given back"));
+    ck_assert(scene_has_text(d.scene, "free: holes between blocks in use"));
+    const struct mt_theme *t = mt_theme_get(MT_THEME_LIGHT);
+    ck_assert_uint_eq(fill_of(d.scene, "free: 20.00 MiB"), t->empty);
+    ck_assert_uint_eq(fill_of(d.scene, "free: 8.00 MiB"), t->free);
+    drawn_release(&d);
+}
+END_TEST
+
+/* A state after an out-of-memory event says so, with what was free then. */
+START_TEST(an_earlier_oom)
+{
+    struct drawn d;
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1);
+    struct made_block blocks[2] = {{6 * MADE_MIB, 6 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {34 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    made_event(&d.m, MT_ACTION_ALLOC, 0, 6 * MADE_MIB, a);
+    made_event(&d.m, MT_ACTION_ALLOC, 10 * MADE_MIB, 12 * MADE_MIB, a);
+    made_event(&d.m, MT_ACTION_OOM, 0, 30 * MADE_MIB, a);
+    made_event(&d.m, MT_ACTION_FREE_REQUESTED, 10 * MADE_MIB, 12 * MADE_MIB, 0);
+    made_event(&d.m, MT_ACTION_FREE_COMPLETED, 10 * MADE_MIB, 12 * MADE_MIB, 0);
+    made_segment(&d.m, 0, false, blocks, 2);
+    draw(&d, &PLAIN);
+    ck_assert(scene_mentions(d.scene, "largest hole 34.00 MiB"));
+    ck_assert(scene_mentions(d.scene, "Out of memory 2 events before this state, at event 2: 30.00 "
+                                      "MiB was asked for \xc2\xb7 then 22.00 MiB of the 40.00 MiB "
+                                      "reserved was free, in holes of at most 18.00 MiB"));
+    ck_assert(scene_mentions(d.scene, "--at oom draws that"));
+    ck_assert(!scene_has_text(d.scene, "the request"));
     drawn_release(&d);
 }
 END_TEST
@@ -270,4 +342,4 @@ END_TEST
 
 UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
           narrow_and_dark, the_request, a_long_request, blocks_and_holes_are_named,
-          stacks_that_look_alike, rows_hold_everything)
+          the_legend_adds_up, an_earlier_oom, stacks_that_look_alike, rows_hold_everything)

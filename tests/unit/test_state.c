@@ -95,9 +95,11 @@ static const struct mt_block *block_at(const struct mt_state *st, uint64_t addr)
 static void compare(const struct world *w, const struct mt_state *st)
 {
     struct mt_state_sum sum = {0};
-    uint64_t reserved = 0, requested = 0;
+    uint64_t reserved = 0, requested = 0, empty = 0;
     for (size_t i = 0; i < st->n_segments; i++) {
+        size_t blocks = sum.blocks;
         mt_state_add_segment(st, i, &sum);
+        empty += sum.blocks == blocks ? st->segments[i].total_size : 0;
         uint64_t tiled = 0;
         for (size_t k = 0; k < st->segments[i].n_blocks; k++) {
             tiled += st->blocks[st->segments[i].first_block + k].size;
@@ -120,6 +122,8 @@ static void compare(const struct world *w, const struct mt_state *st)
     }
     ck_assert_uint_eq(sum.reserved, reserved);
     ck_assert_uint_eq(sum.requested, requested);
+    ck_assert_uint_eq(sum.empty, empty);
+    ck_assert(sum.empty <= sum.free);
     ck_assert_uint_eq(sum.reserved, sum.allocated + sum.pending + sum.free);
 }
 

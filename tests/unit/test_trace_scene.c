@@ -74,6 +74,17 @@ static void make_oom(struct made *m)
     made_finish(m);
 }
 
+static const struct mt_mark *text_mark(const struct mt_scene *s, const char *text)
+{
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0) {
+            return m;
+        }
+    }
+    return NULL;
+}
+
 START_TEST(tells_the_oom)
 {
     struct drawn d = {0};
@@ -95,20 +106,12 @@ START_TEST(tells_the_oom)
     ck_assert(scene_has_text(d.scene, "train.py:2 forward"));
     ck_assert(scene_has_text(d.scene, "34.00 MiB"));
     ck_assert(scene_has_text(d.scene, "77.3 %"));
+    ck_assert(text_mark(d.scene, "train.py:2 forward")->bold); /* the largest of the legend */
+    const struct mt_mark *less = text_mark(d.scene, "train.py:1 load <weights> & \"co\"");
+    ck_assert(!less->bold);
     drawn_release(&d);
 }
 END_TEST
-
-static const struct mt_mark *text_mark(const struct mt_scene *s, const char *text)
-{
-    for (size_t i = 0; i < s->marks.n; i++) {
-        const struct mt_mark *m = &s->marks.v[i];
-        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0) {
-            return m;
-        }
-    }
-    return NULL;
-}
 
 /* A dashed line across the plot at the height of so many bytes; reserved memory is 64 MiB. */
 static bool has_dashed_line(const struct mt_scene *s, double bytes)
