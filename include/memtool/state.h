@@ -57,7 +57,7 @@ struct mt_state_sum {
     uint64_t pending;
     uint64_t requested; /* of blocks in use or pending */
     uint64_t free;      /* reserved - allocated - pending */
-    uint64_t empty; /* the part of `free` that is whole segments: they can be given back */
+    uint64_t empty;     /* the part of `free` that is whole segments: they can be given back */
     uint64_t largest_hole;
     size_t segments;
     size_t empty_segments;
