@@ -195,7 +195,7 @@ metrics: ## sizes of files and functions
 	$(Q)scripts/metrics
 
 .PHONY: bench
-bench: $(BUILD)/memtool ## measure speed and memory; BENCH_FILE=a large snapshot
+bench: $(BUILD)/memtool ## measure speed and memory; BENCH_EVENTS=numbers BENCH_FILE=a-snapshot PEER=_memory_viz.py
 	$(Q)MEMTOOL=$(BUILD)/memtool PYTHON=$(PYTHON) tests/perf/bench $(BENCH_FILE)
 
 # ---- installing and packing ---------------------------------------------------------------------
@@ -277,4 +277,4 @@ clean: ## remove everything that was built
 .PHONY: help
 help: ## this list
 	@echo 'make [TARGET] [VARIANT=release|debug|asan|tsan|cov|fuzz] [WERROR=1] [V=1]'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z_-]*\):.*## \(.*\)/  \1\t\2/p' Makefile scripts/make/*.mk | expand -t 20
