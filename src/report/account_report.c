@@ -33,9 +33,7 @@ static void heading(const struct mt_report *r, const struct mt_account *a)
     if (a->total_known) {
         fprintf(r->out, " of %s", mt_report_size(r, a->total).s);
     }
-    fputs(" in use, says ", r->out);
-    mt_text_put(r, a->source ? a->source : "the card");
-    fputc('\n', r->out);
+    fprintf(r->out, " in use, says %s\n", a->source ? a->source : "the card");
 }
 
 static void name_cell(struct mt_table *t, const struct mt_owner *o)

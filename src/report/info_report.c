@@ -196,6 +196,7 @@ static void text_card(const struct mt_report *r, const struct mt_account *a, str
                       bool *failed)
 {
     mt_account_line(b, r, a);
+    *failed |= b->failed;
     if (b->n > 0) {
         line(r, "  card", b, failed);
     }

@@ -113,9 +113,22 @@ void mt_text_safe(struct mt_buf *b, struct mt_str s)
     }
 }
 
+/* Nothing in it needs to be made visible. */
+static bool is_plain_ascii(const char *text)
+{
+    while (*text >= ' ' && *text <= '~') {
+        text++;
+    }
+    return *text == '\0';
+}
+
 void mt_text_put(const struct mt_report *r, const char *text)
 {
     struct mt_buf b = {0};
+    if (is_plain_ascii(text)) {
+        fputs(text, r->out);
+        return;
+    }
     mt_text_safe(&b, mt_str_from(text));
     fputs(b.failed ? "(out of memory)" : b.p, r->out);
     mt_buf_release(&b);
