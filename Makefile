@@ -167,6 +167,22 @@ endif
 check-io: $(BUILD)/memtool $(BUILD)/fail_io.so ## fail reads, writes, closes and renames
 	$(Q)$(RUN_IO)
 
+.PHONY: coverage coverage-run
+coverage: ## lines of src/ that the tests reach, and those that none reaches (needs lcov)
+	+$(Q)$(MAKE) --no-print-directory VARIANT=cov coverage-run
+coverage-run: tests
+	$(Q)find $(BUILD) -name '*.gcda' -delete
+	-+$(Q)$(MAKE) --no-print-directory check
+	$(Q)scripts/coverage $(BUILD)
+
+.PHONY: analyze
+analyze: $(BUILD)/memtool ## clang-tidy with clang's static analyzer, and cppcheck, over src/
+	$(Q)scripts/analyze $(BUILD)
+
+.PHONY: check-valgrind
+check-valgrind: $(LIVE_TESTS) ## the live allocator's tests under valgrind
+	$(Q)for t in $(LIVE_TESTS); do CK_FORK=no CK_DEFAULT_TIMEOUT=600 TESTDATA=$(CURDIR)/testdata \
+	  valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite $$t || exit 1; done
 
 FUZZ_SECONDS ?= 30
 .PHONY: check-fuzz

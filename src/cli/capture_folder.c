@@ -151,8 +151,8 @@ static enum mt_status prepare_python(const struct mt_capture_plan *plan,
     MT_TRY(write_file(folder->path, "memtool_torch.py", mt_embedded_memtool_torch,
                       mt_embedded_memtool_torch_n, err));
     set_in_front("PYTHONPATH", folder->path);
-    set("PYTHONDONTWRITEBYTECODE",
-        getenv("PYTHONDONTWRITEBYTECODE") ? getenv("PYTHONDONTWRITEBYTECODE") : "1");
+    const char *bytecode = getenv("PYTHONDONTWRITEBYTECODE");
+    set("PYTHONDONTWRITEBYTECODE", bytecode ? bytecode : "1");
     set("MEMTOOL_CAPTURE_MODE", plan->mode == MT_CAPTURE_ALLOCATOR ? "allocator" : "torch");
     set("MEMTOOL_CAPTURE_OUTPUT", plan->output);
     set("MEMTOOL_CAPTURE_LIST", folder->list);

@@ -92,7 +92,8 @@ static bool starts_ranks(char **argv, size_t n)
             return true;
         }
     }
-    return getenv("WORLD_SIZE") && strcmp(getenv("WORLD_SIZE"), "1") != 0;
+    const char *world = getenv("WORLD_SIZE");
+    return world && strcmp(world, "1") != 0;
 }
 
 /* -o as it will be used, absolute (the program may change its folder). The caller frees it. */

@@ -278,7 +278,7 @@ static int settle(struct mt_cli *cli, struct settings *all)
         return mt_cli_usage(cli, growth ? "--max-growth needs --base FILE"
                                         : "--base needs --max-growth");
     }
-    struct mt_budget_facts base;
+    struct mt_budget_facts base = {0};
     int code = growth ? measure(cli, x, x->base, &base) : 0;
     if (growth && (code == 0 || code == 4)) {
         b->base_peak = base.peak;

@@ -321,7 +321,7 @@ static int print(struct gathering *g, char **files)
     struct mt_error err;
     struct mt_report r;
     struct mt_cli_output o;
-    struct mt_ranks_result result;
+    struct mt_ranks_result result = {0};
     number_ranks(&g->ranks);
     enum mt_status status = mt_ranks_compare(&g->ranks, x->threshold_pct / 100, &result, &err);
     int code = status == MT_OK ? mt_cli_report_begin(g->cli, &x->common, files[0], &r, &o)

@@ -83,6 +83,7 @@ static enum mt_status print(const struct mt_report *r, struct mt_stats *x, struc
     if (status == MT_OK) {
         x->trust = &trust;
         status = mt_report_stats_text(r, x, err);
+        x->trust = NULL;
     }
     mt_trust_release(&trust);
     return status;

@@ -45,7 +45,7 @@ int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
 {
     const char *names[64];
     size_t n = 0;
-    for (; MT_COMMANDS[n] && n < MT_COUNT(names); n++) {
+    for (; n < MT_COUNT(names) && MT_COMMANDS[n]; n++) {
         names[n] = MT_COMMANDS[n]->name;
     }
     const char *near = mt_suggest(name, names, n);

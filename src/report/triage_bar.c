@@ -79,7 +79,7 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
 /* Cells of each part, so that they sum to the bar: the largest remainders get the cells left. */
 static void share_cells(const struct part *parts, size_t n, uint64_t whole, int *cells)
 {
-    double rest[PART_MAX];
+    double rest[PART_MAX] = {0};
     int used = 0;
     for (size_t i = 0; i < n; i++) {
         double exact =
