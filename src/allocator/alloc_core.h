@@ -408,13 +408,15 @@ static inline uint64_t segment_size(const struct mt_alloc_settings *s, uint64_t 
 /* ---- alloc_observe.c ---- */
 
 /* For somebody who listens; use mt_observe_block. */
-void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
-                      uint32_t stack);
-static inline void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i,
+void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, const struct bin *bin,
+                      uint32_t i, const struct block *b, uint32_t stack);
+/* Of block i, which is `b` and of this bin: its users have both at hand. */
+static inline void mt_observe_block(struct mt_alloc *a, enum mt_alloc_event_kind kind,
+                                    const struct bin *bin, uint32_t i, const struct block *b,
                                     uint32_t stack)
 {
     if (a->observer.on_event) {
-        mt_tell_of_block(a, kind, i, stack);
+        mt_tell_of_block(a, kind, bin, i, b, stack);
     }
 }
 void mt_observe_range(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t segment,

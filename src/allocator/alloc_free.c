@@ -27,7 +27,7 @@ MT_INLINE void complete(struct mt_alloc *a, uint32_t i)
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
     uint64_t size = b->size, swallowed;
-    mt_observe_block(a, MT_ALLOC_EVENT_FREE_COMPLETED, i, b->stack);
+    mt_observe_block(a, MT_ALLOC_EVENT_FREE_COMPLETED, bin, i, b, b->stack);
     b->stack = 0;
     b->state = BLOCK_FREE;
     unsigned n = mt_block_merge(a, bin, i, BLOCK_FREE, &swallowed);
@@ -49,10 +49,11 @@ void mt_block_complete(struct mt_alloc *a, uint32_t i)
 MT_INLINE void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
 {
     struct block *b = block_at(a, i);
+    const struct bin *bin = bin_of(a, b);
     MT_ASSERT(b->state == BLOCK_IN_USE);
     b->state = BLOCK_PENDING;
-    count_freed(bin_of(a, b)->tally, b->size);
-    mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, i, stack ? stack : b->stack);
+    count_freed(bin->tally, b->size);
+    mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, bin, i, b, stack ? stack : b->stack);
     if (b->size >= a->settings.max_split_size) {
         stat_down(&a->stats.oversize_allocations, 1);
     }

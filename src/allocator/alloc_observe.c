@@ -2,14 +2,14 @@
 /* Fills in and sends the events of the trace. */
 #include "alloc_core.h"
 
-void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, uint32_t i, uint32_t stack)
+void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, const struct bin *bin,
+                      uint32_t i, const struct block *b, uint32_t stack)
 {
-    const struct block *b = block_at(a, i);
     a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){
                                               .kind = kind,
                                               .addr = b->addr,
                                               .size = b->requested,
-                                              .stream = bin_of(a, b)->stream,
+                                              .stream = bin->stream,
                                               .stack = stack,
                                               .block = {i},
                                           });

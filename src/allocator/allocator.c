@@ -261,7 +261,7 @@ MT_INLINE uint32_t hand_out(struct mt_alloc *a, struct bin *bin, uint32_t found,
     if (b->size >= a->settings.max_split_size) {
         stat_up(&a->stats.oversize_allocations, 1);
     }
-    mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, found, stack);
+    mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, bin, found, b, stack);
     return found;
 }
 
