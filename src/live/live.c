@@ -48,16 +48,10 @@ static struct mt_alloc_observer observer_of(struct mt_live_device *d)
     return (struct mt_alloc_observer){mt_recorder_on(d->live->recorder) ? on_event : NULL, d};
 }
 
-/* With the lock, which is let go for a while when the stack is new. */
-static uint32_t stack_id(struct mt_live *live, struct mt_raw_stack *raw)
+/* With the lock, which is let go for a while. */
+static uint32_t new_stack(struct mt_live *live, struct mt_raw_stack *raw)
 {
-    if (raw->n == 0) {
-        return 0;
-    }
-    uint32_t id = mt_recorder_find_stack(live->recorder, raw);
-    if (MT_LIKELY(id != 0)) {
-        return id;
-    }
+    uint32_t id = 0;
     mt_quick_lock_give(&live->lock);
     struct mt_stack_text *text = mt_recorder_describe(live->recorder, raw);
     mt_quick_lock_take(&live->lock);
@@ -71,12 +65,15 @@ static uint32_t stack_id(struct mt_live *live, struct mt_raw_stack *raw)
 }
 
 /* With the lock: what precedes every request and free while recording. */
-static uint32_t begin_recorded(struct mt_live *live, struct mt_raw_stack *raw)
+static inline uint32_t begin_recorded(struct mt_live *live, struct mt_raw_stack *raw)
 {
     if (!mt_recorder_on(live->recorder)) {
         return 0;
     }
-    uint32_t id = stack_id(live, raw);
+    uint32_t id = mt_recorder_find_stack(live->recorder, raw);
+    if (MT_UNLIKELY(id == 0 && raw->n > 0)) {
+        id = new_stack(live, raw);
+    }
     mt_recorder_tick(live->recorder);
     return id;
 }
@@ -232,12 +229,8 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
     mt_quick_lock_take(&live->lock);
     struct mt_alloc_request r = {.size = size, .stream = stream};
     r.stack = begin_recorded(live, &raw);
-    enum mt_status status = MT_OK;
-    addr = mt_live_serve_locked(live, size, device, stream, r.stack);
-    if (MT_UNLIKELY(addr == 0)) {
-        status = allocate_locked(live, &r, device, &addr, &d, &err);
-    }
-    if (MT_LIKELY(status == MT_OK)) {
+    enum mt_status status = allocate_locked(live, &r, device, &addr, &d, &err);
+    if (status == MT_OK) {
         mt_quick_lock_give(&live->lock);
         return addr;
     }
@@ -250,6 +243,28 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
         dump_refusal(live, refusal);
     }
     return 0;
+}
+
+uint64_t mt_live_serve_recorded(struct mt_live *live, uint64_t size, int device, uint64_t stream)
+{
+    struct mt_raw_stack raw;
+    mt_recorder_capture(live->recorder, false, &raw);
+    mt_quick_lock_take(&live->lock);
+    uint32_t stack = begin_recorded(live, &raw);
+    uint64_t addr = mt_live_serve_locked(live, size, device, stream, stack);
+    mt_quick_lock_give(&live->lock);
+    return addr;
+}
+
+bool mt_live_give_recorded(struct mt_live *live, uint64_t addr, int device)
+{
+    struct mt_raw_stack raw;
+    mt_recorder_capture(live->recorder, true, &raw);
+    mt_quick_lock_take(&live->lock);
+    uint32_t stack = begin_recorded(live, &raw);
+    bool given = mt_live_give_locked(live, addr, device, stack);
+    mt_quick_lock_give(&live->lock);
+    return given;
 }
 
 /* The block at an address and its device; 0 when there is none. */
@@ -279,9 +294,6 @@ static enum mt_status unknown_address(uint64_t addr, struct mt_error *err)
 static enum mt_status release_locked(struct mt_live *live, uint64_t addr, int hint, uint32_t stack,
                                      struct mt_error *err)
 {
-    if (MT_LIKELY(mt_live_give_locked(live, addr, hint, stack))) {
-        return MT_OK;
-    }
     struct mt_live_device *d = NULL;
     mt_alloc_block block = find_block(live, addr, hint, &d);
     return block.i ? mt_alloc_free(d->alloc, block, stack, err) : unknown_address(addr, err);
@@ -294,7 +306,7 @@ enum mt_status mt_live_release(struct mt_live *live, uint64_t addr, int device,
     mt_recorder_capture(live->recorder, true, &raw);
     mt_quick_lock_take(&live->lock);
     enum mt_status status = MT_OK;
-    if (MT_LIKELY(!live->forked)) {
+    if (!live->forked) {
         uint32_t stack = begin_recorded(live, &raw);
         status = release_locked(live, addr, device, stack, err);
     }

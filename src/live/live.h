@@ -158,13 +158,17 @@ static inline bool mt_live_give_locked(struct mt_live *live, uint64_t addr, int 
     return MT_LIKELY(a != NULL) && mt_alloc_free_at(a, addr, stack);
 }
 
-/* While nothing is recorded, nearly every request and free is done by these two. 0 or false, with
- * nothing done, when mt_live_allocate or mt_live_release is to be asked. */
+/* The same two with the lock to be taken, and with the events and stacks while recording. */
+uint64_t mt_live_serve_recorded(struct mt_live *live, uint64_t size, int device, uint64_t stream);
+bool mt_live_give_recorded(struct mt_live *live, uint64_t addr, int device);
+
+/* Nearly every request and free is done by these two. 0 or false, with nothing done, when
+ * mt_live_allocate or mt_live_release is to be asked. */
 static inline uint64_t mt_live_serve(struct mt_live *live, uint64_t size, int device,
                                      uint64_t stream)
 {
     if (mt_recorder_on(live->recorder)) {
-        return 0;
+        return mt_live_serve_recorded(live, size, device, stream);
     }
     mt_quick_lock_take(&live->lock);
     uint64_t addr = mt_live_serve_locked(live, size, device, stream, 0);
@@ -175,7 +179,7 @@ static inline uint64_t mt_live_serve(struct mt_live *live, uint64_t size, int de
 static inline bool mt_live_give(struct mt_live *live, uint64_t addr, int device)
 {
     if (mt_recorder_on(live->recorder)) {
-        return false;
+        return mt_live_give_recorded(live, addr, device);
     }
     mt_quick_lock_take(&live->lock);
     bool given = mt_live_give_locked(live, addr, device, 0);

@@ -47,21 +47,28 @@ void mt_stack_table_release(struct mt_stack_table *t)
     memset(t, 0, sizeof *t);
 }
 
-static inline bool is_stack(const struct mt_stack_table *t, const struct mt_live_stack *s,
+static inline bool is_stack(const struct mt_stack_table *t, uint32_t id,
                             const struct mt_raw_stack *raw)
 {
+    const struct mt_live_stack *s = &t->stacks.v[id];
     return s->hash == raw->hash && s->n_raw == raw->n &&
            memcmp(&t->raw.v[s->first_raw], raw->frames, raw->n * sizeof raw->frames[0]) == 0;
 }
 
-uint32_t mt_stack_table_find(const struct mt_stack_table *t, const struct mt_raw_stack *raw)
+/* From slot `at` on. */
+static uint32_t find_from(const struct mt_stack_table *t, const struct mt_raw_stack *raw, size_t at)
 {
-    const struct mt_live_stack *stacks = t->stacks.v;
-    size_t at = raw->hash & t->stack_mask;
-    while (t->stack_slots[at] != 0 && !is_stack(t, &stacks[t->stack_slots[at]], raw)) {
+    while (t->stack_slots[at] != 0 && !is_stack(t, t->stack_slots[at], raw)) {
         at = (at + 1) & t->stack_mask;
     }
     return t->stack_slots[at];
+}
+
+uint32_t mt_stack_table_find(const struct mt_stack_table *t, const struct mt_raw_stack *raw)
+{
+    size_t home = raw->hash & t->stack_mask;
+    uint32_t id = t->stack_slots[home];
+    return MT_LIKELY(is_stack(t, id, raw)) ? id : find_from(t, raw, home);
 }
 
 static uint64_t frame_hash(const struct mt_live_frame *f)
