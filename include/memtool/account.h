@@ -61,6 +61,7 @@ struct mt_owner_name mt_owner_of_file(struct mt_str file);
 /* What kind of file this is, told by its content alone. O(frames). */
 struct mt_recorded {
     bool watched;     /* every allocation of the process: capture --mode record */
+    bool cached;      /* served by memtool's allocator but for what passed by: --mode cache */
     bool plain;       /* of a program without PyTorch: compiled callers, none of them torch's */
     bool torch;       /* frames of PyTorch are in it */
     bool python;      /* frames of Python are in it */

@@ -33,12 +33,36 @@ static uint32_t row_of(struct mt_account_finder *f, struct mt_owner_name owner)
     return added ? row : UINT32_MAX;
 }
 
+/* In mode cache, what the watcher counted for a library passed the cache by. The program's own
+ * calls do both; most of them are served. */
+static bool passed_by(const struct mt_account_finder *f, struct mt_owner_name owner)
+{
+    uint32_t n;
+    const struct mt_value *list = mt_own_key_list(f->s, f->own, "libraries", &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct mt_value *path = mt_own_key_get(f->s, &list[i], "library");
+        struct mt_owner_name one = {MT_OWNER_UNKNOWN, MT_STR("")};
+        if (path && path->kind == MT_VALUE_STR) {
+            one = mt_owner_of_file(mt_snapshot_str(f->s, path->u.id));
+        }
+        if (one.kind == MT_OWNER_LIBRARY && one.kind == owner.kind &&
+            mt_str_equal(one.name, owner.name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct mt_owner_name owner_of(const struct mt_account_finder *f, uint32_t stack)
 {
-    if (f->a->recorded.watched) {
-        return mt_owner_of_stack(f->s, stack);
+    const struct mt_recorded *r = &f->a->recorded;
+    if (f->by_caller) {
+        struct mt_owner_name owner = mt_owner_of_stack(f->s, stack);
+        if (r->watched || passed_by(f, owner)) {
+            return owner;
+        }
     }
-    return (struct mt_owner_name){MT_OWNER_ALLOCATOR, f->a->recorded.plain
+    return (struct mt_owner_name){MT_OWNER_ALLOCATOR, r->plain || r->cached
                                                           ? MT_STR("memtool's caching allocator")
                                                           : MT_STR("PyTorch's caching allocator")};
 }
@@ -87,8 +111,7 @@ static bool add_library(struct mt_account_finder *f, const struct mt_value *one)
         return true;
     }
     struct mt_owner_name owner = mt_owner_of_file(mt_snapshot_str(f->s, path->u.id));
-    bool counts =
-        f->a->recorded.watched && mt_own_key_bytes(f->s, one, "peak_bytes", &peak) && peak > 0;
+    bool counts = f->by_caller && mt_own_key_bytes(f->s, one, "peak_bytes", &peak) && peak > 0;
     uint32_t row = counts ? row_of(f, owner) : 0;
     if (counts && row != UINT32_MAX) {
         struct mt_owner *r = &f->a->rows.v[row];
@@ -186,6 +209,7 @@ static bool fill(struct mt_account_finder *f, const struct mt_account_figures *g
     struct mt_account *a = f->a;
     bool processes = false;
     f->own = mt_own_key_device(f->s, f->a->device);
+    f->by_caller = a->recorded.watched || (a->recorded.cached && f->own);
     if (!mt_account_segments(f) || !mt_account_walk(f, given->after)) {
         return false;
     }

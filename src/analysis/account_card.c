@@ -127,10 +127,11 @@ static struct mt_str name_of_rest(const struct mt_account_finder *f, bool proces
                    ? MT_STR("since the recording began")
                    : MT_STR("context, code of kernels, other processes");
     }
-    return f->a->recorded.plain ? MT_STR("outside the allocator: context, libraries, other "
-                                         "processes")
-                                : MT_STR("outside PyTorch's allocator: context, libraries, other "
-                                         "processes");
+    return f->a->recorded.plain || f->a->recorded.cached
+               ? MT_STR("outside the allocator: context, libraries, other "
+                        "processes")
+               : MT_STR("outside PyTorch's allocator: context, libraries, other "
+                        "processes");
 }
 
 bool mt_account_rest(struct mt_account_finder *f, bool processes)

@@ -22,6 +22,7 @@ struct mt_account_finder {
     struct mt_account *a;
     const struct mt_snapshot *s;
     const struct mt_value *own; /* the watcher's figures of this device, or NULL */
+    bool by_caller;             /* memory was watched, all or what passed a cache by */
     struct mt_intern names;
     struct mt_idmap by_name;       /* kind and name -> row */
     struct mt_idmap by_stack;      /* -> row */

@@ -55,7 +55,7 @@ static void keep_moment(struct mt_account_finder *f)
 /* The row that an event speaks of: a free has no stack of its own, so its address tells. */
 static uint32_t row_of_event(struct mt_account_finder *f, const struct mt_event *e, bool up)
 {
-    if (!f->a->recorded.watched) {
+    if (!f->by_caller) {
         return mt_account_row(f, 0);
     }
     if (up) {

@@ -208,5 +208,6 @@ void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
     r->plain = compiled && !r->torch;
     r->mode = mode_of(s);
     r->watched = r->mode && strcmp(r->mode, "record") == 0;
+    r->cached = r->mode && strcmp(r->mode, "cache") == 0;
     r->live = r->mode && strcmp(r->mode, "allocator") == 0;
 }

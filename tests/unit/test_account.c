@@ -139,6 +139,27 @@ START_TEST(measured_by_the_watcher)
 }
 END_TEST
 
+/* The library that the watcher counted went by the cache; all else is the cache's. */
+START_TEST(by_the_cache)
+{
+    look(WATCHED(",\"memtool\":{\"mode\":\"cache\",\"devices\":[{\"device\":0,\"libraries\":["
+                 "{\"library\":7},{\"library\":\"/usr/lib/libnccl.so.2\",\"current_bytes\":"
+                 "4194304,\"peak_bytes\":9437184}]}]}"),
+         NULL);
+    ck_assert(!a.recorded.watched && a.recorded.cached);
+    ck_assert_uint_eq(a.rows.n, 2);
+    ck_assert_uint_eq(row("memtool's caching allocator")->bytes, 10 * MIB);
+    ck_assert_uint_eq(row("memtool's caching allocator")->count, 2);
+    ck_assert_uint_eq(row("NCCL")->bytes, 4 * MIB);
+    ck_assert_uint_eq(row("NCCL")->peak, 9 * MIB);
+    done();
+    look(WATCHED(",\"memtool\":{\"mode\":\"cache\"}"), NULL); /* nothing passed by */
+    ck_assert_uint_eq(a.rows.n, 1);
+    ck_assert_uint_eq(row("memtool's caching allocator")->bytes, 14 * MIB);
+    done();
+}
+END_TEST
+
 /* Before the program took its own, with NCCL's third allocation still there. */
 START_TEST(at_an_event)
 {
@@ -293,6 +314,6 @@ START_TEST(no_nvidia_smi)
 }
 END_TEST
 
-UNIT_MAIN("account", by_library, given_figure, measured_by_the_watcher, at_an_event,
+UNIT_MAIN("account", by_library, given_figure, measured_by_the_watcher, by_the_cache, at_an_event,
           hostile_figures, huge_segments, allocator_alone, processes, shapes_of_nvidia_smi,
           no_nvidia_smi)
