@@ -82,26 +82,35 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
 }
 
 /* What was asked for stands on what was reserved: only a segment more could have served it. A cross
- * marks the level that was refused. */
+ * marks the level that was refused, or the way to it at the upper edge. */
 struct refused {
     double x, from, to;
+    bool above; /* the picture */
 };
 
 static struct refused where_refused(const struct mt_chart *c, const struct mt_timeline_oom *o)
 {
-    return (struct refused){mt_chart_x(c, o->x), mt_chart_y(c, (double)o->reserved),
-                            mt_chart_y(c, (double)o->reserved + (double)o->need)};
+    enum { EDGE = 10 };
+    double level = (double)o->reserved + (double)o->need, top = c->plot.y + EDGE;
+    struct refused r = {mt_chart_x(c, o->x), mt_chart_y(c, (double)o->reserved),
+                        mt_chart_y(c, level), level > c->y_max};
+    r.to = r.above && r.from > top ? top : r.to;
+    return r;
 }
 
 static void draw_oom(struct mt_chart *c, const struct mt_timeline_oom *o, bool named)
 {
     struct mt_scene *s = c->scene;
     struct refused r = where_refused(c, o);
+    char text[128];
     mt_scene_line(s, r.x, r.from, r.x, r.to, s->theme->trouble, 2)->dash = 3;
     mt_scene_line(s, r.x - 5, r.from, r.x + 5, r.from, s->theme->trouble, 2);
     draw_cross(s, r.x, r.to, oom_tip(c, o));
     if (named) {
-        note(c, mt_chart_note, r.x, r.to, s->theme->trouble, "out of memory: asked for", o->asked);
+        (void)snprintf(text, sizeof text, "out of memory: asked for %s%s",
+                       mt_size_text(o->asked, s->style.size).s,
+                       r.above ? ", above the picture" : "");
+        mt_chart_note(c, &(struct mt_note){r.x, r.to, s->theme->trouble, text});
     }
 }
 

@@ -316,6 +316,83 @@ START_TEST(annotations_are_named)
 }
 END_TEST
 
+/* A request out of all proportion: its cross stays inside, and the label says so. */
+START_TEST(a_request_above_the_picture)
+{
+    struct drawn d = {0};
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1);
+    made_event(&d.m, MT_ACTION_SEGMENT_ALLOC, 0, 20 * MADE_MIB, a);
+    made_event(&d.m, MT_ACTION_ALLOC, 0, 20 * MADE_MIB, a);
+    made_event(&d.m, MT_ACTION_OOM, 7 * MADE_MIB, 4000 * MADE_MIB, a);
+    struct made_block block = {20 * MADE_MIB, 20 * MADE_MIB, MT_BLOCK_ALLOCATED, a};
+    made_segment(&d.m, 0, false, &block, 1);
+    made_finish(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(scene_has_text(d.scene, "out of memory: asked for 3.91 GiB, above the picture"));
+    double top = 1e9, cross = 0;
+    const struct mt_theme *t = mt_theme_get(MT_THEME_LIGHT);
+    for (size_t i = 0; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i];
+        top = m->kind == MT_MARK_RECT && m->fill == t->panel ? m->y : top;
+        cross = m->kind == MT_MARK_RECT && m->fill == 0xffffff01 ? m->y : cross;
+    }
+    ck_assert_double_gt(cross, top);
+    drawn_release(&d);
+}
+END_TEST
+
+/* Reserved memory as a staircase up to a peak near the right end. */
+static void make_staircase(struct made *m, uint64_t steps)
+{
+    made_begin(m);
+    uint32_t a = made_stack(m, "a", 1);
+    struct made_block block = {20 * MADE_MIB, 18 * MADE_MIB, MT_BLOCK_ALLOCATED, a};
+    for (uint64_t i = 0; i < steps; i++) {
+        made_event(m, MT_ACTION_SEGMENT_ALLOC, i * 20 * MADE_MIB, 20 * MADE_MIB, a);
+        made_event(m, MT_ACTION_ALLOC, i * 20 * MADE_MIB, 18 * MADE_MIB, a);
+        made_segment(m, i * 20 * MADE_MIB, false, &block, 1);
+    }
+    made_event(m, MT_ACTION_ALLOC, UINT64_C(1) << 32, 4 * MADE_MIB, a); /* alive for a moment */
+    made_event(m, MT_ACTION_FREE_REQUESTED, UINT64_C(1) << 32, 4 * MADE_MIB, 0);
+    made_event(m, MT_ACTION_FREE_COMPLETED, UINT64_C(1) << 32, 4 * MADE_MIB, 0);
+}
+
+static bool are_crossed(struct mt_point a, struct mt_point b, struct mt_point c, struct mt_point d)
+{
+    double x1 = fmin(a.x, b.x), x2 = fmax(a.x, b.x), y1 = fmin(a.y, b.y), y2 = fmax(a.y, b.y);
+    return fmin(c.x, d.x) < x2 && x1 < fmax(c.x, d.x) && fmin(c.y, d.y) <= y2 &&
+           y1 <= fmax(c.y, d.y);
+}
+
+/* The leader of a label never meets the reserved line: it would look like one of its steps. */
+START_TEST(leaders_cross_no_line)
+{
+    for (uint64_t steps = 4; steps < 40; steps += 3) {
+        struct drawn d = {0};
+        make_staircase(&d.m, steps);
+        made_finish(&d.m);
+        draw(&d, &PLAIN, 0, 0);
+        const struct mt_mark *reserved = NULL;
+        for (size_t i = 0; i < d.scene->marks.n; i++) {
+            const struct mt_mark *m = &d.scene->marks.v[i];
+            reserved = m->kind == MT_MARK_LINE && m->n > 2 ? m : reserved;
+        }
+        ck_assert_ptr_nonnull(reserved);
+        for (size_t i = 0; i < d.scene->marks.n; i++) {
+            const struct mt_mark *m = &d.scene->marks.v[i];
+            bool leader = m->kind == MT_MARK_LINE && m->n == 2 && (m->stroke & 255) == 0x80;
+            for (uint32_t k = 1; k < reserved->n && leader; k++) {
+                const struct mt_point *l = &d.scene->points.v[m->first];
+                const struct mt_point *r = &d.scene->points.v[reserved->first + k];
+                ck_assert(!are_crossed(l[0], l[1], r[-1], r[0]));
+            }
+        }
+        drawn_release(&d);
+    }
+}
+END_TEST
+
 static void draw_growing(struct drawn *d, enum mt_leak_reason reason, struct mt_leaks *l)
 {
     static uint32_t bounds[] = {1, 2, 3, 4, 5, 6};
@@ -448,5 +525,6 @@ END_TEST
 
 UNIT_MAIN("trace_scene", tells_the_oom, an_inferred_limit, the_smallest_picture,
           labels_leave_curves_alone, the_request_stands_on_reserved_memory, growth_is_told,
-          the_axis_of_time, annotations_are_named, bands_are_to_scale, svg_is_text_with_tips,
-          png_and_pdf, small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
+          a_request_above_the_picture, leaders_cross_no_line, the_axis_of_time,
+          annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
+          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
