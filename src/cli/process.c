@@ -56,6 +56,21 @@ static void occupy_standard_streams(void)
 
 /* ---- memory ---- */
 
+/* A sanitizer's own memory would count, and it has more than any machine. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+#ifdef SANITIZED
+void mt_cli_limit_memory(void)
+{
+}
+#else
 /* What a container may use, UINT64_MAX when there is no bound or none is known. */
 static uint64_t memory_of_container(void)
 {
@@ -77,16 +92,6 @@ static uint64_t memory_of_container(void)
     return least;
 }
 
-/* A sanitizer's own memory would count, and it has more than any machine. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-
 /*
  * A file can ask for any amount of memory. Beyond three quarters of what there is memtool says so
  * and ends with 6, before the machine begins to swap or the kernel to kill. A limit that the caller
@@ -94,7 +99,6 @@ static uint64_t memory_of_container(void)
  */
 void mt_cli_limit_memory(void)
 {
-#ifndef SANITIZED
     struct rlimit limit;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t all = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
@@ -105,8 +109,8 @@ void mt_cli_limit_memory(void)
         limit.rlim_cur = (rlim_t)(all / 4 * 3);
         setrlimit(RLIMIT_DATA, &limit);
     }
-#endif
 }
+#endif
 
 static uint64_t choose_seed(void)
 {
