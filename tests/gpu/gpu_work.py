@@ -315,6 +315,7 @@ def bench():
         for _ in range(ROUNDS):
             for who in whos:
                 a, b = pair(who)
+                empty(who)  # of what the mixed sizes left: a pair would split and merge it
                 found[who]["same_1MiB"].append(loops.bench_same(a, b, MIB, 100000))
                 found[who]["same_4KiB"].append(loops.bench_same(a, b, 4096, 100000))
                 if mixed:
@@ -324,6 +325,12 @@ def bench():
             out[name.format(who)] = {k: round(min(v), 1) for k, v in found[who].items() if v}
             out["medians"][name.format(who)] = {k: round(statistics.median(v), 1)
                                                 for k, v in found[who].items() if v}
+
+    def empty(who):
+        if who == "native":
+            torch.cuda.empty_cache()
+        else:
+            (lib or ctypes.CDLL(LIBRARY)).memtool_empty_cache()
 
     def record(who, on, settings=""):
         if who == "native":
