@@ -67,6 +67,18 @@ size_t mt_utf8_decode(struct mt_str s, uint32_t *code);
 /* Columns that valid, safe UTF-8 text takes on a terminal (wcwidth). */
 int mt_text_width(const char *s);
 
+/* How many bytes of valid, safe text make a line of at most `room` columns: whole words between
+ * blanks, at least one. *next is the word that the line behind it begins with, "" at the end. */
+size_t mt_text_line(const char *text, int room, const char **next);
+
+/* Prints such lines, at most `width` columns long: the first from `column`, where the cursor
+ * stands, the others from `indent`. No newline at the end. */
+void mt_text_print_wrapped(FILE *out, const char *text, int column, int indent, int width);
+
+/* Prints a line of valid, safe text, printf-like, without a newline in it; on a terminal that is
+ * too narrow it goes on behind `indent` blanks. */
+void mt_report_line(const struct mt_report *r, int indent, const char *format, ...) MT_PRINTF(3, 4);
+
 /* Prints valid, safe text in `width` columns at most; what is cut off becomes "…". */
 void mt_text_print_cut(FILE *out, const char *text, int width);
 

@@ -83,20 +83,7 @@ static void option_text(struct mt_buf *b, const struct mt_option *o)
 /* Prints text in lines of at most `width` columns; those behind the first begin at `indent`. */
 static void print_wrapped(FILE *to, const char *text, int indent, int width)
 {
-    int column = indent;
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + n > width) {
-            fprintf(to, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', to);
-            column++;
-        }
-        fprintf(to, "%.*s", n, text);
-        column += n;
-        text += (size_t)n + strspn(text + n, " ");
-    }
+    mt_text_print_wrapped(to, text, indent, indent, width);
     fputc('\n', to);
 }
 

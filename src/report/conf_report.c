@@ -112,22 +112,9 @@ static const char *safe(struct line *l, struct mt_str text)
 /* Wrapped at blanks, every line behind `indent` blanks; the first behind `lead`. */
 static void print_wrapped(const struct mt_report *r, const char *lead, const char *text, int indent)
 {
-    int width = (r->width > 40 && r->width < COLUMNS ? r->width : COLUMNS) - indent;
-    int at = (int)strlen(lead);
-    fprintf(r->out, "%*s%s", indent, "", lead);
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (at > 0 && at + 1 + (int)n > width) {
-            fprintf(r->out, "\n%*s", indent, "");
-            at = 0;
-        } else if (at > 0) {
-            fputc(' ', r->out);
-            at++;
-        }
-        fprintf(r->out, "%.*s", (int)n, text);
-        at += (int)n;
-        text += n + (text[n] == ' ');
-    }
+    int width = r->width > 40 && r->width < COLUMNS ? r->width : COLUMNS;
+    int column = fprintf(r->out, "%*s%s%s", indent, "", lead, *lead ? " " : "");
+    mt_text_print_wrapped(r->out, text, column, indent, width);
     fputc('\n', r->out);
 }
 

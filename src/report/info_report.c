@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* info: what is this file, and can it be trusted. */
 #include <inttypes.h>
+#include <limits.h>
 #include <time.h>
 
 #include <memtool/report_verbs.h>
@@ -109,7 +110,10 @@ static void add_next(struct mt_buf *b, const struct mt_report *r, const struct m
 
 static void line(const struct mt_report *r, const char *label, struct mt_buf *b, bool *failed)
 {
-    fprintf(r->out, "  %-10s %s\n", label, mt_buf_view(b).p);
+    enum { LABEL = 10, COLUMN = 2 + LABEL + 1 };
+    fprintf(r->out, "  %-*s ", LABEL, label);
+    mt_text_print_wrapped(r->out, mt_buf_view(b).p, COLUMN, COLUMN, r->width ? r->width : INT_MAX);
+    fputc('\n', r->out);
     *failed |= b->failed;
     mt_buf_reset(b);
 }

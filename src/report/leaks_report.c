@@ -293,20 +293,21 @@ static enum mt_status print_lives(const struct mt_report *r, const struct mt_sna
 {
     const struct mt_lifetimes *l = x->lives;
     if (l->allocs) {
-        fprintf(r->out,
-                "\nShort lives: %s of %s allocations are freed within %s events, %s in all%s\n",
-                mt_count_text(l->temporary_count).s, mt_count_text(l->allocs).s,
-                mt_count_text(l->within).s, mt_report_size(r, l->temporary_bytes).s,
-                x->show_temporary || !l->temporary_count ? "" : " (--temporary lists them)");
+        fputc('\n', r->out);
+        mt_report_line(r, 2,
+                       "Short lives: %s of %s allocations are freed within %s events, %s in all%s",
+                       mt_count_text(l->temporary_count).s, mt_count_text(l->allocs).s,
+                       mt_count_text(l->within).s, mt_report_size(r, l->temporary_bytes).s,
+                       x->show_temporary || !l->temporary_count ? "" : " (--temporary lists them)");
     }
     if (x->show_temporary && l->temporary.n) {
         MT_TRY(print_temporary(r, s, l, err));
     }
     if (l->pending_count || x->show_pending) {
-        fprintf(r->out,
-                "Waiting frees: %s blocks (%s) were freed but had to wait for another stream%s\n",
-                mt_count_text(l->pending_count).s, mt_report_size(r, l->pending_bytes).s,
-                x->show_pending ? "" : " (--pending lists them)");
+        mt_report_line(
+            r, 2, "Waiting frees: %s blocks (%s) were freed but had to wait for another stream%s",
+            mt_count_text(l->pending_count).s, mt_report_size(r, l->pending_bytes).s,
+            x->show_pending ? "" : " (--pending lists them)");
     }
     return x->show_pending && l->pending.n ? print_pending(r, s, l, err) : MT_OK;
 }
@@ -317,9 +318,9 @@ static void print_capacity(const struct mt_report *r, const struct mt_leaks_resu
 {
     const struct mt_leaks *l = x->leaks;
     if (l->has_steps_left) {
-        fprintf(r->out, "  at this rate %s are full in %s steps (the last step peaked at %s)\n",
-                mt_report_size(r, x->capacity).s, mt_count_text(l->steps_left).s,
-                mt_report_size(r, l->last_peak).s);
+        mt_report_line(r, 2, "  at this rate %s are full in %s steps (the last step peaked at %s)",
+                       mt_report_size(r, x->capacity).s, mt_count_text(l->steps_left).s,
+                       mt_report_size(r, l->last_peak).s);
     }
 }
 

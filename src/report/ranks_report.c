@@ -275,43 +275,27 @@ static void print_excess(const struct mt_report *r, const struct mt_ranks *ranks
 {
     mt_buf_reset(b);
     label(b, r, ranks, e->stack);
-    fprintf(r->out, "    %11s  %s in %" PRIu64 " instead of %s in %" PRIu64 "  %s\n",
-            mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s,
-            mt_report_size(r, e->bytes).s, e->count, mt_report_size(r, e->median_bytes).s,
-            e->median_count, mt_buf_view(b).p);
-}
-
-/* Fills lines of at most 78 columns. */
-static void print_wrapped(const struct mt_report *r, const char *text)
-{
-    size_t column = 0;
-    while (*text) {
-        size_t n = 0;
-        while (text[n] && text[n] != ' ') {
-            n++;
-        }
-        if (column == 0 || column + 1 + n > 78) {
-            fprintf(r->out, "%s   ", column ? "\n" : "");
-            column = 3;
-        }
-        fprintf(r->out, " %.*s", (int)n, text);
-        column += 1 + n;
-        text += n + (text[n] == ' ');
-    }
-    fputc('\n', r->out);
+    mt_report_line(r, 17, "    %11s  %s in %" PRIu64 " instead of %s in %" PRIu64 "  %s",
+                   mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s,
+                   mt_report_size(r, e->bytes).s, e->count, mt_report_size(r, e->median_bytes).s,
+                   e->median_count, mt_buf_view(b).p);
 }
 
 static void print_outlier(const struct mt_report *r, const struct mt_ranks *ranks,
                           const struct mt_ranks_result *x, const struct mt_rank_outlier *o,
                           struct mt_buf *b)
 {
+    enum { INDENT = 4, COLUMNS = 78 };
+    int width = r->width > 0 && r->width < COLUMNS ? r->width : COLUMNS;
     const struct mt_rank *rank = rank_of(ranks, o);
     mt_buf_reset(b);
     mt_text_safe(b, mt_str_basename(rank->file));
     fprintf(r->out, "\n%sRank %" PRId64 "%s  %s\n", mt_color_begin(r, MT_COLOR_HEAD), rank->rank,
             mt_color_end(r), mt_buf_view(b).p);
     explain(b, r, ranks, x, o);
-    print_wrapped(r, mt_buf_view(b).p);
+    fprintf(r->out, "%*s", INDENT, "");
+    mt_text_print_wrapped(r->out, mt_buf_view(b).p, INDENT, INDENT, width);
+    fputc('\n', r->out);
     size_t rows = o->odd & (MT_ODD_HIGH | MT_ODD_GROWS) ? o->stacks.n : 0;
     size_t limit = r->verbose || rows < 5 ? rows : 5;
     for (size_t i = 0; i < limit; i++) {

@@ -81,10 +81,11 @@ static void print_fidelity(const struct mt_report *r, const struct mt_sim_fideli
     fprintf(r->out, "  replay of the recording: %s%s%s\n",
             mt_color_begin(r, exact ? MT_COLOR_GOOD : MT_COLOR_WARN),
             exact ? "exact" : "not exact: take the figures below as estimates", mt_color_end(r));
-    fprintf(r->out, "    %s of %s calls to the driver, %s of %s addresses, final blocks %s\n",
-            mt_count_text(f->device_events_matched).s, mt_count_text(f->device_events_recorded).s,
-            mt_count_text(f->placements_matched).s, mt_count_text(f->placements_recorded).s,
-            f->final_layout_match ? "equal" : "differ");
+    mt_report_line(r, 6, "    %s of %s calls to the driver, %s of %s addresses, final blocks %s",
+                   mt_count_text(f->device_events_matched).s,
+                   mt_count_text(f->device_events_recorded).s,
+                   mt_count_text(f->placements_matched).s, mt_count_text(f->placements_recorded).s,
+                   f->final_layout_match ? "equal" : "differ");
 }
 
 static void print_head(const struct mt_report *r, const struct mt_sim_result *v, struct mt_buf *b)
@@ -207,10 +208,10 @@ static const char *name_of(const struct mt_sim_run *run)
 static void print_oom(const struct mt_report *r, const struct mt_sim_run *run)
 {
     const struct mt_sim_oom *oom = &run->ooms.v[0];
-    fprintf(r->out, "  %s: out of memory at event %s: %s asked for, largest free block %s%s\n",
-            run->recorded ? "as recorded" : name_of(run), mt_count_text(oom->event).s,
-            mt_report_size(r, oom->size).s, mt_report_size(r, oom->largest_hole).s,
-            run->n_ooms > 1 ? " (the first)" : "");
+    mt_report_line(r, 4, "  %s: out of memory at event %s: %s asked for, largest free block %s%s",
+                   run->recorded ? "as recorded" : name_of(run), mt_count_text(oom->event).s,
+                   mt_report_size(r, oom->size).s, mt_report_size(r, oom->largest_hole).s,
+                   run->n_ooms > 1 ? " (the first)" : "");
 }
 
 static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)

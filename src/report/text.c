@@ -11,6 +11,9 @@
 #define _XOPEN_SOURCE 700 /* wcwidth */
 #include <memtool/report.h>
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <wchar.h>
 
 #include <memtool/safe_char.h>
@@ -134,9 +137,8 @@ void mt_text_put(const struct mt_report *r, const char *text)
     mt_buf_release(&b);
 }
 
-int mt_text_width(const char *s)
+static int columns_of(struct mt_str rest)
 {
-    struct mt_str rest = mt_str_from(s);
     int width = 0;
     while (rest.n) {
         uint32_t code = 0;
@@ -152,4 +154,55 @@ int mt_text_width(const char *s)
         rest = (struct mt_str){rest.p + n, rest.n - n};
     }
     return width;
+}
+
+int mt_text_width(const char *s)
+{
+    return columns_of(mt_str_from(s));
+}
+
+/* ---- lines ---- */
+
+size_t mt_text_line(const char *text, int room, const char **next)
+{
+    size_t end = strcspn(text, " ");
+    int used = columns_of((struct mt_str){text, end});
+    for (;;) {
+        size_t blanks = strspn(text + end, " "), word = strcspn(text + end + blanks, " ");
+        used += (int)blanks + columns_of((struct mt_str){text + end + blanks, word});
+        if (word == 0 || used > room) {
+            *next = text + end + blanks;
+            return end;
+        }
+        end += blanks + word;
+    }
+}
+
+void mt_text_print_wrapped(FILE *out, const char *text, int column, int indent, int width)
+{
+    for (const char *next; *text; text = next) {
+        size_t n = mt_text_line(text, width - column, &next);
+        fprintf(out, "%.*s", (int)n, text);
+        if (*next) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+    }
+}
+
+void mt_report_line(const struct mt_report *r, int indent, const char *format, ...)
+{
+    va_list args, again;
+    char text[1024];
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(text, sizeof text, format, args);
+    if (r->width > 0 && n >= 0 && (size_t)n < sizeof text) {
+        mt_text_print_wrapped(r->out, text, 0, indent, r->width);
+    } else {
+        vfprintf(r->out, format, again);
+    }
+    fputc('\n', r->out);
+    va_end(again);
+    va_end(args);
 }

@@ -30,7 +30,6 @@ static int count_lines(struct mt_str s)
     return n;
 }
 
-/* Words of `s`, wrapped; the cursor stands in `column`, later lines begin with `indent` blanks. */
 /* Releases a piece of text; that it lacked memory is kept in mind. */
 static void drop(struct screen *c, struct mt_buf *b)
 {
@@ -38,33 +37,17 @@ static void drop(struct screen *c, struct mt_buf *b)
     mt_buf_release(b);
 }
 
+/* Words of `s`, wrapped; the cursor stands in `column`, later lines begin with `indent` blanks. */
 static void wrap_from(struct screen *c, int column, int indent, struct mt_str s)
 {
     struct mt_buf safe = {0};
     mt_text_safe(&safe, s);
-    struct mt_str words = mt_buf_view(&safe);
-    bool first = true;
-    for (size_t at = 0; at < words.n;) {
-        size_t end = at;
-        while (end < words.n && words.p[end] != ' ') {
-            end++;
-        }
-        int length = (int)(end - at);
-        if (!first && column + 1 + length > c->width) {
+    for (const char *text = mt_buf_view(&safe).p, *next; *text; text = next) {
+        size_t n = mt_text_line(text, c->width - column, &next);
+        mt_buf_add(&c->text, text, n);
+        if (*next) {
             mt_buf_printf(&c->text, "\n%*s", indent, "");
             column = indent;
-            first = true;
-        }
-        if (!first) {
-            mt_buf_char(&c->text, ' ');
-            column++;
-        }
-        mt_buf_add(&c->text, words.p + at, end - at);
-        column += length;
-        first = false;
-        at = end;
-        while (at < words.n && words.p[at] == ' ') {
-            at++;
         }
     }
     mt_buf_char(&c->text, '\n');

@@ -4,6 +4,7 @@
 
 #include <memtool/report.h>
 
+#include "print.h"
 #include "unit.h"
 
 static const char *safe(struct mt_str s)
@@ -64,6 +65,35 @@ START_TEST(widths)
 }
 END_TEST
 
+/* Words stay whole, and blanks at a break are not printed. */
+START_TEST(lines)
+{
+    const char *next;
+    ck_assert_uint_eq(mt_text_line("one two  three", 7, &next), 7);
+    ck_assert_str_eq(next, "three");
+    ck_assert_uint_eq(mt_text_line("one two  three", 14, &next), 14);
+    ck_assert_str_eq(next, "");
+    ck_assert_uint_eq(mt_text_line("longer than room", 3, &next), 6);
+    ck_assert_str_eq(next, "than room");
+    ck_assert_uint_eq(mt_text_line("", 3, &next), 0);
+    ck_assert_str_eq(next, "");
+}
+END_TEST
+
+START_TEST(a_line_on_a_narrow_terminal)
+{
+    struct print p;
+    print_begin(&p);
+    mt_report_line(&p.r, 4, "  %d words are not many", 5);
+    p.r.width = 12;
+    mt_report_line(&p.r, 4, "  %d words are not many", 5);
+    print_end(&p);
+    ck_assert_str_eq(p.text, "  5 words are not many\n"
+                             "  5 words\n    are not\n    many\n");
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(colors)
 {
     struct mt_report r = {.color = false};
@@ -75,4 +105,5 @@ START_TEST(colors)
 }
 END_TEST
 
-UNIT_MAIN("text", printable, controls, direction, broken_utf8, widths, colors)
+UNIT_MAIN("text", printable, controls, direction, broken_utf8, widths, lines,
+          a_line_on_a_narrow_terminal, colors)
