@@ -12,6 +12,10 @@
 #define MT_INLINE static inline __attribute__((always_inline))
 #define MT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* The part of an array that begins at `first`. An empty array is NULL, to which C lets nothing be
+ * added, not even 0. */
+#define MT_PART(array, first) ((array) ? (array) + (first) : NULL)
+
 /* Says where on stderr and aborts. For what only a bug in memtool can bring about, never for input.
  */
 MT_NORETURN void mt_bug(const char *file, int line, const char *what);

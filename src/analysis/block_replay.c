@@ -424,7 +424,7 @@ enum mt_status mt_block_replay(const struct mt_snapshot *s, int32_t device,
 {
     struct mt_trace trace = mt_device_trace(s, device);
     struct replayer p = {.spare = NONE,
-                         .events = s->events + trace.first,
+                         .events = MT_PART(s->events, trace.first),
                          .n = trace.n,
                          .change = change,
                          .ctx = ctx,

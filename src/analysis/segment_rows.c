@@ -46,7 +46,7 @@ static bool add_segment(struct summing *c, const struct mt_segment *segment, uin
 {
     struct mt_segment_row row = {
         .segment = index, .device = segment->device, .size = segment->total_size};
-    const struct mt_block *blocks = c->s->blocks + segment->first_block;
+    const struct mt_block *blocks = MT_PART(c->s->blocks, segment->first_block);
     for (uint32_t i = 0; i < segment->n_blocks; i++) {
         if (blocks[i].state == MT_BLOCK_INACTIVE) {
             row.free = mt_add_sat(row.free, blocks[i].size);

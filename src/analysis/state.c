@@ -445,7 +445,7 @@ enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t ev
     if (device < s->n_traces) {
         u.first = s->traces[device].first;
         u.n = s->traces[device].n;
-        u.events = s->events + u.first;
+        u.events = MT_PART(s->events, u.first);
     }
     size_t done = events_done < u.n ? events_done : u.n;
     bool fine = undo_run(&u, device, done, &o);

@@ -166,7 +166,7 @@ void mt_trace_totals_find(struct mt_device_totals *d, const struct mt_snapshot *
                           struct mt_filtered *f)
 {
     struct mt_trace trace = mt_device_trace(s, d->device);
-    const struct mt_event *events = trace.n ? s->events + trace.first : NULL;
+    const struct mt_event *events = MT_PART(s->events, trace.first);
     struct scan c = {0};
     scan_all(&c, events, trace.n);
     find_times(&c.t, events, trace.n);

@@ -108,7 +108,7 @@ static void put_action(struct csv *c, const struct mt_event *e)
 static void put_stack(struct csv *c, uint32_t id)
 {
     const struct mt_stack *stack = &c->x->s->stacks[id];
-    const uint32_t *frames = c->x->s->stack_frames + stack->first;
+    const uint32_t *frames = MT_PART(c->x->s->stack_frames, stack->first);
     bool quote = false;
     for (uint32_t i = 0; i < stack->n && !quote; i++) {
         struct cell cell = frame_cell(c, frames[i]);

@@ -168,7 +168,7 @@ static void write_frame(struct pprof *p, uint32_t id)
 static void write_sample(struct pprof *p, const struct mt_profile_row *row, int32_t device)
 {
     const struct mt_stack *stack = &p->x->s->stacks[row->stack];
-    const uint32_t *frames = p->x->s->stack_frames + stack->first;
+    const uint32_t *frames = MT_PART(p->x->s->stack_frames, stack->first);
     static const uint32_t none[1] = {0};
     uint32_t n = stack->n ? stack->n : 1;
     frames = stack->n ? frames : none;

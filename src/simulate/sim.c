@@ -19,7 +19,7 @@ static void find_events(struct mt_sim *sim)
     const struct mt_snapshot *s = sim->snapshot;
     if (sim->device >= 0 && (size_t)sim->device < s->n_traces) {
         const struct mt_trace *t = &s->traces[sim->device];
-        sim->events = t->n ? s->events + t->first : NULL;
+        sim->events = MT_PART(s->events, t->first);
         sim->n = t->n;
     }
 }

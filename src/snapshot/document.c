@@ -412,7 +412,7 @@ static void put_kind(struct walk *w, const struct mt_value *v)
     case MT_VALUE_FRAME: put_frame(w, v->u.id); break;
     case MT_VALUE_STACK: put_stack(w, v->u.id); break;
     case MT_VALUE_EVENTS: put_events(w, v->u.id, v->n); break;
-    case MT_VALUE_SEGMENTS: put_segments(w, w->s->segments + v->u.id, v->n); break;
+    case MT_VALUE_SEGMENTS: put_segments(w, MT_PART(w->s->segments, v->u.id), v->n); break;
     case MT_VALUE_BLOCKS: put_blocks(w, v->u.id, v->n); break;
     case MT_VALUE_ANNOTATIONS: put_annotations(w, v->u.id, v->n); break;
     case MT_VALUE_HISTORY: put_histories(w, v->u.id, v->n); break;
