@@ -32,7 +32,7 @@ static unsigned other_width(uint32_t code)
     if (code == 0xb7) { /* the middle dot of subtitles */
         return 379;
     }
-    return code >= 0x1100 || code == 0x2026 ? 1000 : 850;
+    return code >= 0x1100 ? 1000 : 850;
 }
 
 static double char_width(uint32_t code, bool bold)
