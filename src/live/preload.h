@@ -211,7 +211,7 @@ void mt_preload_refused(void);
 uint32_t mt_preload_stack(bool is_free);
 
 /* Begins or ends a named range of the program, on the calling thread's device. False when nothing
- * records. */
+ * records or will. */
 bool mt_preload_mark(const char *name, bool end);
 
 /* Bytes of a device that watched calls hold. False in mode cache, and when nothing is recorded. */

@@ -165,13 +165,27 @@ static void at_end(void)
     }
 }
 
+static void end_by_sigterm(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGTERM, &action, NULL);
+    kill(getpid(), SIGTERM);
+}
+
+/* A child has this handler too, but not the thread that it wakes; before it calls exec it may even
+ * share the parent's memory. */
 static void on_signal(int number)
 {
     int saved = errno;
-    if (number == SIGTERM) {
+    bool here = getpid() == atomic_load(&watch->pid), end = number == SIGTERM;
+    if (here && end) {
         atomic_store(&watch->told_to_end, true);
     }
-    mt_dumper_wake(&watch->dumper);
+    if (here) {
+        mt_dumper_wake(&watch->dumper);
+    } else if (end) {
+        end_by_sigterm();
+    }
     errno = saved;
 }
 
@@ -184,9 +198,7 @@ static enum mt_status dump_woken(void *ctx, struct mt_error *err)
                                  err);
     (void)ctx;
     if (end) {
-        struct sigaction action = {.sa_handler = SIG_DFL};
-        sigaction(SIGTERM, &action, NULL);
-        kill(getpid(), SIGTERM);
+        end_by_sigterm();
     }
     return status;
 }
@@ -229,6 +241,7 @@ void mt_preload_dump_start(const struct mt_record_settings *s)
     struct mt_error err;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);
+    atomic_store(&watch->pid, (int)getpid());
     watch->dumper.dump = dump_woken;
     watch->dumper.every_s = s->every_s;
     watch->dumper.on_failure = mt_preload_say;

@@ -40,6 +40,7 @@ struct mt_preload_state {
     const char *rank;
     struct mt_dumper dumper;
     _Atomic bool told_to_end;
+    _Atomic int pid;                /* of the process that the dumper lives in */
     struct mt_snapshot_names names; /* with dump_lock */
     time_t last_oom_s;              /* with dump_lock */
 };

@@ -17,6 +17,7 @@
 
 #include "preload.h"
 #include "preload_device.h"
+#include "preload_early.h"
 
 enum mode { UNKNOWN, OFF, RECORD, CACHE };
 enum { OUT_OF_MEMORY = 2 };
@@ -109,11 +110,13 @@ static void begin(void)
     if (make_recorder(&s, &err) != MT_OK) {
         mt_error_prefix(&err, "nothing is recorded");
         mt_preload_say(err.text);
+        mt_preload_early_over(NULL);
         return;
     }
     void *check = watch->recorder->python.found ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
     memcpy(&watch->holds_gil, &check, sizeof check);
     mt_preload_dump_start(&s);
+    mt_preload_early_over(watch->recorder);
     watch->ready = true;
 }
 
@@ -165,8 +168,10 @@ void mt_preload_look(void)
 
 bool mt_preload_mark(const char *name, bool end)
 {
-    if (!mt_preload_on() || !begun()) {
-        return false;
+    bool kept = false, off = !mt_preload_on();
+    bool started = atomic_load_explicit(&watch->begun, memory_order_acquire);
+    if (off || (MT_UNLIKELY(!started) && mt_preload_early(name, end, &kept)) || !begun()) {
+        return kept;
     }
     int device = mt_preload_device();
     mt_quick_lock_take(watch->lock);

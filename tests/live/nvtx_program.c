@@ -192,6 +192,22 @@ static void in_child(void)
     EXPECT(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
 }
 
+/* A process that names ranges and leaves CUDA to its children: they must find it usable, and theirs
+ * is what is recorded. */
+static void leave_to_child(void)
+{
+    int status = -1;
+    EXPECT(core.push_a("before the fork") == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        take(NULL);
+        EXPECT(core.push_a("step 1") == 1 && core.pop() == 1 && core.pop() == 0);
+        exit(0);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(core.pop() == 0);
+}
+
 /* The library as an allocator, which records by MEMTOOL_RECORD from its first request on. */
 static void allocator(const char *file)
 {
@@ -212,6 +228,10 @@ int main(int argc, char **argv)
     load();
     if (argc > 2 && strcmp(argv[1], "allocator") == 0) {
         allocator(argv[2]);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "child") == 0) {
+        leave_to_child();
         return 0;
     }
     EXPECT(core.push_a("before CUDA") == 0);

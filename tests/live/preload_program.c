@@ -146,6 +146,31 @@ static void in_child(void)
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* SIGTERM ends the child of a watched process too, though nobody is there to write a snapshot. */
+static void terminated(void)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    int status = 0;
+    take(3 * MIB);
+    pid_t child = fork(), ended = 0;
+    if (child == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    EXPECT(kill(child, SIGUSR2) == 0 || child < 0); /* this one asks for a snapshot, if anything */
+    EXPECT(kill(child, SIGTERM) == 0);
+    for (int i = 0; i < 500 && ended == 0; i++) {
+        nanosleep(&moment, NULL);
+        ended = waitpid(child, &status, WNOHANG);
+    }
+    if (ended == 0) {
+        kill(child, SIGKILL);
+    }
+    EXPECT(ended == child && WIFSIGNALED(status));
+    EXPECT(WTERMSIG(status) == SIGTERM || !getenv("MEMTOOL_RECORD"));
+}
+
 static void free_early(void)
 {
     cudaFree(early);
@@ -333,12 +358,23 @@ static void told_to_end(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},     {"unwatched", unwatched}, {"constructor", constructor},
-             {"threads", threads}, {"fork", forked},         {"child", in_child},
-             {"exit", at_the_end}, {"lookups", lookups},     {"pages", pages},
-             {"shapes", shapes},   {"host", host},           {"code", code},
-             {"reset", reset},     {"oom", out_of_memory},   {"signal", asked},
-             {"term", told_to_end}};
+} modes[] = {{"basic", basic},
+             {"unwatched", unwatched},
+             {"constructor", constructor},
+             {"threads", threads},
+             {"fork", forked},
+             {"child", in_child},
+             {"exit", at_the_end},
+             {"lookups", lookups},
+             {"pages", pages},
+             {"shapes", shapes},
+             {"host", host},
+             {"code", code},
+             {"reset", reset},
+             {"oom", out_of_memory},
+             {"signal", asked},
+             {"term", told_to_end},
+             {"terminated", terminated}};
 
 int main(int argc, char **argv)
 {
