@@ -213,11 +213,16 @@ static void free_all(struct mt_alloc *a)
 
 void mt_cache_forget(struct mt_live *live, int device)
 {
-    mt_quick_lock_take(&live->lock);
     struct mt_live_device *d =
         device >= 0 && device < live->n_devices ? &live->devices[device] : NULL;
+    mt_quick_lock_take(&live->lock);
+    const struct mt_device_cuda *cuda = d ? d->cuda : NULL;
+    mt_quick_lock_give(&live->lock);
+    if (cuda) { /* work that is waited for may wait for a thread that allocates */
+        (void)!mt_device_cuda_sync(cuda);
+    }
+    mt_quick_lock_take(&live->lock);
     if (d && d->alloc) {
-        (void)!mt_device_cuda_sync(d->cuda);
         mt_recorder_tick(live->recorder);
         free_all(d->alloc);
         mt_alloc_delete(d->alloc);

@@ -173,6 +173,10 @@ void mt_preload_capture_begun(void *stream);
 void mt_preload_capture_ended(void *stream);
 void mt_preload_stream_ends(void *stream); /* before the real call */
 
+/* Before a device's primary context ends: gives back all that the cache has there, and forgets the
+ * captures, streams and put-off frees that end with it. */
+void mt_preload_cache_forget(int device);
+
 /* ---- what is written down (preload_watch.c) ---- */
 
 /* Whether MEMTOOL_PRELOAD asks for recording. Cheap, safe at any time. */

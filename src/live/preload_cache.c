@@ -25,6 +25,7 @@
 #include "live.h"
 #include "live_cache.h"
 #include "preload.h"
+#include "preload_device.h"
 
 /* cudaError_t, which has the numbers of CUresult */
 enum {
@@ -42,7 +43,7 @@ enum { LEGACY = 1, PER_THREAD = 2 };
 /* Requests from here on the policy refuses without asking the device. */
 #define TOO_MUCH ((size_t)1 << 60)
 
-struct used_stream {
+struct device_stream {
     uint64_t stream;
     int device;
 };
@@ -54,9 +55,9 @@ struct put_off {
 
 static struct {
     pthread_mutex_t lock; /* taken before the allocator's, never while something is waited for */
-    MT_VEC(uint64_t) captures;          /* streams that are being captured */
-    MT_VEC(struct used_stream) streams; /* that have had memory */
-    MT_VEC(struct put_off) put_off;     /* frees */
+    MT_VEC(struct device_stream) captures; /* streams that are being captured */
+    MT_VEC(struct device_stream) streams;  /* that have had memory */
+    MT_VEC(struct put_off) put_off;        /* frees */
     _Atomic size_t n_captures, n_put_off;
     _Atomic uint64_t started; /* bits of devices that the runtime has started */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -76,8 +77,9 @@ static bool capturing(void)
 void mt_preload_capture_begun(void *stream)
 {
     if (mt_preload_live()) {
+        const struct device_stream capture = {(uintptr_t)stream, mt_preload_device()};
         pthread_mutex_lock(&book.lock);
-        if (mt_vec_push(&book.captures, (uintptr_t)stream)) {
+        if (mt_vec_push(&book.captures, capture)) {
             atomic_store(&book.n_captures, book.captures.n);
         }
         pthread_mutex_unlock(&book.lock);
@@ -89,7 +91,7 @@ static bool is_captured(uint64_t stream)
     bool found = false;
     pthread_mutex_lock(&book.lock);
     for (size_t i = 0; !found && i < book.captures.n; i++) {
-        found = book.captures.v[i] == stream;
+        found = book.captures.v[i].stream == stream;
     }
     pthread_mutex_unlock(&book.lock);
     return found;
@@ -102,7 +104,7 @@ void mt_preload_capture_ended(void *stream)
     }
     pthread_mutex_lock(&book.lock);
     for (size_t i = 0; i < book.captures.n; i++) {
-        if (book.captures.v[i] == (uintptr_t)stream) {
+        if (book.captures.v[i].stream == (uintptr_t)stream) {
             book.captures.v[i] = book.captures.v[--book.captures.n];
             break;
         }
@@ -114,7 +116,7 @@ void mt_preload_capture_ended(void *stream)
 /* False when out of memory. */
 static bool note_stream(uint64_t stream, int device)
 {
-    const struct used_stream used = {stream, device};
+    const struct device_stream used = {stream, device};
     bool known = stream == LEGACY;
     pthread_mutex_lock(&book.lock);
     for (size_t i = 0; !known && i < book.streams.n; i++) {
@@ -149,6 +151,33 @@ void mt_preload_stream_ends(void *stream)
     }
 }
 
+#define DROP_OF_DEVICE(vec, d)                                                                     \
+    do {                                                                                           \
+        size_t kept_ = 0;                                                                          \
+        for (size_t i_ = 0; i_ < (vec)->n; i_++) {                                                 \
+            if ((vec)->v[i_].device != (d)) {                                                      \
+                (vec)->v[kept_++] = (vec)->v[i_];                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        (vec)->n = kept_;                                                                          \
+    } while (0)
+
+void mt_preload_cache_forget(int device)
+{
+    struct mt_live *live = mt_preload_live();
+    if (!live) {
+        return;
+    }
+    pthread_mutex_lock(&book.lock);
+    DROP_OF_DEVICE(&book.captures, device);
+    DROP_OF_DEVICE(&book.streams, device);
+    DROP_OF_DEVICE(&book.put_off, device);
+    atomic_store(&book.n_captures, book.captures.n);
+    atomic_store(&book.n_put_off, book.put_off.n);
+    pthread_mutex_unlock(&book.lock);
+    mt_cache_forget(live, device);
+}
+
 /* ---- frees ---- */
 
 static bool broke_on_capture(int result)
@@ -156,14 +185,19 @@ static bool broke_on_capture(int result)
     return result >= FIRST_OF_CAPTURES && result <= LAST_OF_CAPTURES;
 }
 
+/* A second free of the same memory is the program's mistake: the block is still there. */
 static int put_off(uint64_t addr, int device)
 {
     const struct put_off p = {addr, device};
+    bool known = false;
     pthread_mutex_lock(&book.lock);
-    bool done = mt_vec_push(&book.put_off, p);
+    for (size_t i = 0; !known && i < book.put_off.n; i++) {
+        known = book.put_off.v[i].addr == addr;
+    }
+    bool done = known || mt_vec_push(&book.put_off, p);
     atomic_store(&book.n_put_off, book.put_off.n);
     pthread_mutex_unlock(&book.lock);
-    return done ? DONE : OUT_OF_MEMORY;
+    return known ? INVALID_VALUE : done ? DONE : OUT_OF_MEMORY;
 }
 
 static int result_of(enum mt_status status)

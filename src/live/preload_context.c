@@ -102,9 +102,8 @@ MT_DOOR int cudaMemGetInfo(size_t *free_bytes, size_t *total)
 MT_DOOR int cudaDeviceReset(void)
 {
     MT_REAL(RT_RESET, (void));
-    struct mt_live *live = mt_preload_live();
-    if (live) {
-        mt_cache_forget(live, current_device());
+    if (mt_preload_live()) {
+        mt_preload_cache_forget(current_device());
     }
     return real();
 }

@@ -149,6 +149,7 @@ MT_DOOR int cuDevicePrimaryCtxRetain(void **ctx, int device)
 MT_DOOR int cuDevicePrimaryCtxReset_v2(int device)
 {
     MT_REAL(CU_PRIMARY_RESET, (int));
+    mt_preload_cache_forget(device); /* again, when the runtime calls: nothing is left then */
     int result = real(device);
     if (result == 0 && mt_preload_enter()) {
         mt_preload_device_ends(device);

@@ -652,7 +652,7 @@ FAKE_API void fake_cuda_fail(const char *function, unsigned long n, int code)
     pthread_mutex_unlock(&fake.lock);
 }
 
-/* As cuDevicePrimaryCtxReset: what was allocated is gone. */
+/* As cuDevicePrimaryCtxReset: what was allocated is gone, and no stream is captured any more. */
 FAKE_API void fake_cuda_device_reset(int device)
 {
     pthread_mutex_lock(&fake.lock);
@@ -661,6 +661,9 @@ FAKE_API void fake_cuda_device_reset(int device)
             fake.used[device] -= fake.things[i].size;
             drop(&fake.things[i]);
         }
+    }
+    for (size_t i = 0; i < MAX_CAPTURES; i++) {
+        fake.capturing[i] = NULL;
     }
     pthread_mutex_unlock(&fake.lock);
 }

@@ -139,6 +139,7 @@ static void captured(void)
     if (cached) {
         EXPECT(cudaFree(p) == 0 && cudaFreeAsync(old, two) == 0); /* put off */
         EXPECT(cudaFreeAsync(old, one) == 1);                     /* no node of the graph's */
+        EXPECT(cudaFree(p) == 1 && cudaFreeAsync(old, two) == 1); /* once is enough */
         EXPECT(fake.calls("cuCtxSynchronize") == 0);
     }
     EXPECT(cudaStreamEndCapture(one, &graph) == 0);
@@ -156,6 +157,29 @@ static void reset(void)
     EXPECT(!cached || fake.used(0) == 0);
     EXPECT(cudaFree((void *)0x1234000) != 0);
     EXPECT(take(3 * mib));
+}
+
+/* A reset ends captures as well, and nothing that was put off outlives it. */
+static void ended(void)
+{
+    void *p = take(30 * mib);
+    if (cached) {
+        EXPECT(cudaStreamBeginCapture(one, 0) == 0 && cudaFree(p) == 0 && cudaDeviceReset() == 0);
+        EXPECT(fake.used(0) == 0);
+        p = take(30 * mib);
+        EXPECT(cudaFree(p) == 0 && take(30 * mib) == p && fake.used(0) == 30 * mib);
+    }
+}
+
+/* The driver's own reset takes the cache's memory just so. */
+static void outside(void)
+{
+    int (*reset_by_driver)(int device);
+    find("cuDevicePrimaryCtxReset_v2", &reset_by_driver);
+    EXPECT(cudaFree(take(30 * mib)) == 0 && reset_by_driver(0) == 0);
+    EXPECT(fake.used(0) == 0);
+    take(30 * mib);
+    EXPECT(fake.used(0) == 30 * mib && !fake.complaint()[0]);
 }
 
 /* Memory is the current device's, and is freed from wherever. */
@@ -284,11 +308,12 @@ static void asked(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"reuse", reuse},         {"waits", waits},       {"streams", streams},
-             {"destroyed", destroyed}, {"captured", captured}, {"reset", reset},
-             {"devices", devices},     {"info", info},         {"handles", handles},
-             {"mistakes", mistakes},   {"room", room},         {"fragments", fragments},
-             {"threads", threads},     {"asked", asked}};
+} modes[] = {{"reuse", reuse},         {"waits", waits},         {"streams", streams},
+             {"destroyed", destroyed}, {"captured", captured},   {"reset", reset},
+             {"ended", ended},         {"outside", outside},     {"devices", devices},
+             {"info", info},           {"handles", handles},     {"mistakes", mistakes},
+             {"room", room},           {"fragments", fragments}, {"threads", threads},
+             {"asked", asked}};
 
 int main(int argc, char **argv)
 {
