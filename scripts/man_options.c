@@ -74,8 +74,11 @@ static void put_verb(const struct mt_command *c)
     if (c->n_groups) {
         puts(".Ss Common options");
     }
-    puts("The options that all verbs share, such as\n.Fl \\-json ,\n.Fl \\-output\nand\n.Fl "
-         "\\-limit ,\nare described in\n.Xr memtool 1 .");
+    const char *some = c->flags & MT_COMMAND_NO_REPORT
+                           ? ".Fl \\-quiet\nand\n.Fl \\-color"
+                           : ".Fl \\-json ,\n.Fl \\-output\nand\n.Fl \\-limit";
+    printf("The options that all verbs share, such as\n%s ,\nare described in\n.Xr memtool 1 .\n",
+           some);
 }
 
 static void put_common(void)

@@ -38,6 +38,15 @@ enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
     MT_NODISCARD;
 void mt_capture_folder_remove(struct mt_capture_folder *folder);
 
+/* -o as it will be used, absolute (the program may change its folder); `given` may be NULL, argv
+ * ends with NULL. The caller frees it with mt_mem_free. */
+char *mt_capture_output(const char *given, char **argv);
+
+/* Whether a snapshot of that name (as given, or NULL, and as used) can be written. Errors:
+ * MT_USAGE, MT_OUTPUT. */
+enum mt_status mt_capture_output_check(const char *given, const char *output, bool force,
+                                       struct mt_error *err) MT_NODISCARD;
+
 /* How the child ended. */
 struct mt_capture_end {
     int exit_code; /* when it exited */
@@ -48,5 +57,24 @@ struct mt_capture_end {
  * instead. Errors: MT_NOT_FOUND (no such program), MT_IO (it cannot be started). */
 enum mt_status mt_capture_run(char **argv, struct mt_capture_end *end, struct mt_error *err)
     MT_NODISCARD;
+
+/* After that failed: a hint where the program is a file that only needs to be started otherwise. */
+void mt_capture_hint_start(const char *program, struct mt_error *err);
+
+/* How far the processes came: lines of the list that name no snapshot, one word each. */
+struct mt_capture_marks {
+    bool python; /* Python imported memtool's sitecustomize */
+    bool torch;  /* torch was imported */
+    bool cuda;   /* CUDA was started, or called for the first time */
+    bool unused; /* and at the end no memory had been asked for */
+    bool failed; /* a snapshot or the recording failed, as the child itself has said */
+};
+
+/* Takes note of a line of the list that has no path. */
+void mt_capture_mark(struct mt_capture_marks *marks, const char *word);
+
+/* Why there is no snapshot, as far as that is known, in b. */
+void mt_capture_why_nothing(struct mt_buf *b, enum mt_capture_mode mode, const char *program,
+                            const struct mt_capture_end *end, const struct mt_capture_marks *marks);
 
 #endif

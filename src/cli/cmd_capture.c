@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* capture: record a snapshot of a program without editing it. */
-#define _XOPEN_SOURCE 700 /* realpath, which fortified builds declare anyhow */
-
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "capture.h"
 #include "frame.h"
@@ -31,8 +29,9 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_CHOICE,
      AT(mode),
      .choices = MODES,
-     .help = "who records: PyTorch itself; a preload that watches any program, or serves its CUDA "
-             "memory from a cache; memtool's allocator in PyTorch",
+     .help = "who records: torch (the default), PyTorch itself; record, a preload that watches any "
+             "program; cache, one that serves its CUDA memory too; allocator, memtool's allocator "
+             "in PyTorch",
      .common = true},
     {.name = "max-entries",
      .kind = MT_OPTION_INT,
@@ -46,7 +45,23 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_CHOICE,
      AT(stacks),
      .choices = STACKS,
-     .help = "Python stacks, or C++ ones as well (makes a dump a hundred times slower)"},
+     .help = "in mode torch, stacks of Python (the default), or C++ ones as well (makes a dump a "
+             "hundred times slower)",
+     .common = true},
+    {.letter = 'o',
+     .name = "output",
+     .kind = MT_OPTION_TEXT,
+     .offset = offsetof(struct mt_common, output),
+     .arg = "FILE",
+     .help = "write snapshots to FILE, a pickle; %p is the process id, %r the rank, %% a % "
+             "(default memtool-%p.pickle, under torchrun memtool-rank%r.pickle)",
+     .common = true},
+    {.letter = 'f',
+     .name = "force",
+     .kind = MT_OPTION_FLAG,
+     .offset = offsetof(struct mt_common, force),
+     .help = "overwrite FILE if it exists",
+     .common = true},
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -71,7 +86,7 @@ const struct mt_command mt_cmd_capture = {
     .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
-    .flags = MT_COMMAND_STARTS,
+    .flags = MT_COMMAND_STARTS | MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_NO_REPORT,
     .run = run,
 };
 
@@ -79,55 +94,6 @@ static void defaults(void *settings)
 {
     struct capture_settings *set = settings;
     set->max_entries = 1000000;
-}
-
-/* torchrun and its kin start a process a rank: each needs a name of its own. */
-static bool starts_ranks(char **argv, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct mt_str word = mt_str_basename(mt_str_from(argv[i]));
-        if (mt_str_equal(word, MT_STR("torchrun")) || mt_str_equal(word, MT_STR("deepspeed")) ||
-            mt_str_equal(word, MT_STR("accelerate")) ||
-            mt_str_equal(word, MT_STR("torch.distributed.run"))) {
-            return true;
-        }
-    }
-    const char *world = getenv("WORLD_SIZE");
-    return world && strcmp(world, "1") != 0;
-}
-
-/* -o as it will be used, absolute (the program may change its folder). The caller frees it. */
-static char *output_of(const struct capture_settings *set, char **argv, size_t n)
-{
-    const char *given = set->common.output;
-    const char *name = given                   ? given
-                       : starts_ranks(argv, n) ? "memtool-rank%r.pickle"
-                                               : "memtool-%p.pickle";
-    struct mt_buf path = {0};
-    char *here = name[0] == '/' ? NULL : realpath(".", NULL);
-    for (const char *p = here ? here : ""; *p; p++) {
-        mt_buf_printf(&path, *p == '%' ? "%%%%" : "%c", *p);
-    }
-    mt_buf_printf(&path, "%s%s", here ? "/" : "", name);
-    free(here); /* realpath's own malloc */
-    if (path.failed) {
-        mt_cli_die_nomem();
-    }
-    return path.p;
-}
-
-/* A name without %p and %r must not exist yet, as everywhere. */
-static int refuse_existing(struct mt_cli *cli, const struct capture_settings *set)
-{
-    struct stat st;
-    struct mt_error err;
-    const char *name = set->common.output;
-    if (set->common.force || !name || strchr(name, '%') || stat(name, &st) != 0) {
-        return 0;
-    }
-    mt_fail(&err, MT_OUTPUT, MT_NO_OFFSET, "the file exists: %.150s", name);
-    mt_hint(&err, "--force (-f) overwrites it");
-    return mt_cli_fail(cli, NULL, &err);
 }
 
 /* ---- afterwards ---- */
@@ -138,7 +104,8 @@ static const char *next_verb(const char *why)
 }
 
 /* One line a snapshot, as the children named them; returns how many there were. */
-static size_t tell_snapshots(struct mt_cli *cli, const struct mt_common *common, const char *list)
+static size_t tell_snapshots(struct mt_cli *cli, const struct mt_common *common, const char *list,
+                             struct mt_capture_marks *marks)
 {
     FILE *f = fopen(list, "r");
     char *line = NULL;
@@ -148,6 +115,7 @@ static size_t tell_snapshots(struct mt_cli *cli, const struct mt_common *common,
         line[strcspn(line, "\n")] = '\0';
         char *path = strchr(line, '\t');
         if (!path) {
+            mt_capture_mark(marks, line);
             continue;
         }
         *path++ = '\0';
@@ -162,13 +130,20 @@ static size_t tell_snapshots(struct mt_cli *cli, const struct mt_common *common,
     return n;
 }
 
-static void tell_nothing(struct mt_cli *cli, const struct mt_common *common,
-                         enum mt_capture_mode mode)
+static void tell(struct mt_cli *cli, const struct capture_settings *set, const char *program,
+                 const struct mt_capture_end *end, const char *list)
 {
-    const char *why = mode == MT_CAPTURE_TORCH || mode == MT_CAPTURE_ALLOCATOR
-                          ? "the program did not start CUDA through PyTorch, or was killed"
-                          : "the program asked for no CUDA memory, or was killed";
-    mt_cli_note(cli, common, "no snapshot was written: %s", why);
+    struct mt_capture_marks marks = {0};
+    struct mt_buf why = {0};
+    if (tell_snapshots(cli, &set->common, list, &marks) > 0) {
+        return;
+    }
+    mt_capture_why_nothing(&why, (enum mt_capture_mode)set->mode, program, end, &marks);
+    if (why.failed) {
+        mt_cli_die_nomem();
+    }
+    mt_cli_note(cli, &set->common, "no snapshot was written: %s", why.p);
+    mt_buf_release(&why);
 }
 
 /* Ends as the child ended: by the same signal, without a core of memtool's own. */
@@ -201,12 +176,11 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
     }
     if (mt_capture_run(argv, &end, &err) != MT_OK) {
         mt_capture_folder_remove(&folder);
+        mt_capture_hint_start(argv[0], &err);
         mt_cli_fail(cli, argv[0], &err);
         return err.code == MT_NOT_FOUND ? 127 : 126;
     }
-    if (tell_snapshots(cli, &set->common, folder.list) == 0) {
-        tell_nothing(cli, &set->common, plan.mode);
-    }
+    tell(cli, set, argv[0], &end, folder.list);
     mt_capture_folder_remove(&folder);
     return end_like(&end);
 }
@@ -217,9 +191,12 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     char **argv = mt_cli_realloc(NULL, n_files + 1, sizeof *argv);
     memcpy(argv, files, n_files * sizeof *argv);
     argv[n_files] = NULL;
-    char *output = output_of(set, argv, n_files);
-    int code = refuse_existing(cli, set);
-    if (code == 0) {
+    char *output = mt_capture_output(set->common.output, argv);
+    struct mt_error err;
+    int code;
+    if (mt_capture_output_check(set->common.output, output, set->common.force, &err) != MT_OK) {
+        code = mt_cli_fail(cli, NULL, &err);
+    } else {
         code = capture(cli, set, output, argv);
     }
     mt_mem_free(output);

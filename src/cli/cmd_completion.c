@@ -24,7 +24,7 @@ const struct mt_command mt_cmd_completion = {
     .settings_size = sizeof(struct completion_settings),
     .min_files = 1,
     .max_files = 1,
-    .flags = MT_COMMAND_NO_SNAPSHOT,
+    .flags = MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_NO_REPORT,
     .run = run,
 };
 

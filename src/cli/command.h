@@ -49,6 +49,7 @@ struct mt_option {
     /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
     enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);
     bool common; /* shown by -h; --help shows all */
+    bool report; /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
 };
 
 /* A named list of options that write into one settings struct (shared groups: options_common.c). */
@@ -120,7 +121,8 @@ struct mt_cli {
 enum mt_command_flag {
     MT_COMMAND_PAGER = 1,       /* text on a terminal goes through the pager */
     MT_COMMAND_NO_SNAPSHOT = 2, /* reads no snapshot: no --salvage and limits in its help */
-    MT_COMMAND_STARTS = 4       /* starts another program: no limits that it would inherit */
+    MT_COMMAND_STARTS = 4,      /* starts another program: no limits that it would inherit */
+    MT_COMMAND_NO_REPORT = 8    /* prints no report: no --json, -n and their kin */
 };
 
 /*

@@ -30,10 +30,11 @@ static bool is_hidden(const struct mt_option_set *set, const struct mt_option *o
     return false;
 }
 
-static void add_group(struct mt_option_set *set, const struct mt_option_group *g, void *settings)
+static void add_group(struct mt_option_set *set, const struct mt_option_group *g, void *settings,
+                      bool reports)
 {
     for (size_t i = 0; i < g->n; i++) {
-        if (!is_hidden(set, &g->options[i])) {
+        if ((reports || !g->options[i].report) && !is_hidden(set, &g->options[i])) {
             void *base = settings ? (char *)settings + g->offset : NULL;
             set->refs = mt_cli_realloc(set->refs, set->n + 1, sizeof *set->refs);
             set->refs[set->n++] = (struct mt_option_ref){&g->options[i], g, base};
@@ -44,12 +45,13 @@ static void add_group(struct mt_option_set *set, const struct mt_option_group *g
 struct mt_option_set mt_option_set_make(const struct mt_command *command, void *settings)
 {
     struct mt_option_set set = {0};
+    unsigned flags = command ? command->flags : 0;
     for (size_t i = 0; command && i < command->n_groups; i++) {
-        add_group(&set, &command->groups[i], settings);
+        add_group(&set, &command->groups[i], settings, true);
     }
-    add_group(&set, &MT_GROUP_COMMON, settings);
-    if (!command || !(command->flags & MT_COMMAND_NO_SNAPSHOT)) {
-        add_group(&set, &MT_GROUP_READING, settings);
+    add_group(&set, &MT_GROUP_COMMON, settings, !(flags & MT_COMMAND_NO_REPORT));
+    if (!(flags & MT_COMMAND_NO_SNAPSHOT)) {
+        add_group(&set, &MT_GROUP_READING, settings, true);
     }
     return set;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,16 +42,27 @@ static bool name_of(enum mt_snapshot_why why, char *out, size_t size)
 }
 
 /* One write, so that lines of several processes do not mix. */
-static void tell(const char *why, const char *path)
+static void tell_line(const char *line)
 {
-    char line[MT_RECORD_PATH_MAX + 32];
     int fd = watch->list ? open(watch->list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (fd >= 0) {
-        int n = snprintf(line, sizeof line, "%s\t%s\n", why, path);
-        ssize_t written = write(fd, line, (size_t)n);
+        ssize_t written = write(fd, line, strlen(line));
         (void)written;
         close(fd);
     }
+}
+
+static void tell(const char *why, const char *path)
+{
+    char line[MT_RECORD_PATH_MAX + 32];
+    snprintf(line, sizeof line, "%s\t%s\n", why, path);
+    tell_line(line);
+}
+
+void mt_preload_failed(const char *text)
+{
+    tell_line("failed\n");
+    mt_preload_say(text);
 }
 
 static struct mt_own_device own_of(const struct mt_dump *d, int device)
@@ -147,7 +159,7 @@ void mt_preload_dump_oom(void)
     pthread_mutex_lock(&watch->dump_lock);
     bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= OOM_PAUSE_S;
     if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
-        mt_preload_say(err.text);
+        mt_preload_failed(err.text);
     }
     watch->last_oom_s = now.tv_sec;
     pthread_mutex_unlock(&watch->dump_lock);
@@ -161,7 +173,10 @@ static void at_end(void)
     bool used = watch->live || watch->n_devices > 0 || watch->account.peak[MT_RECORD_HOST] > 0;
     if (used && !watch->forked && watch->recorder->settings.at_exit &&
         dump(MT_SNAPSHOT_EXIT, &err) != MT_OK) {
-        mt_preload_say(err.text);
+        mt_preload_failed(err.text);
+    }
+    if (!used) {
+        tell_line("unused\n");
     }
 }
 
@@ -239,17 +254,18 @@ static void after_fork_child(void)
 void mt_preload_dump_start(const struct mt_record_settings *s)
 {
     struct mt_error err;
+    tell_line("cuda\n");
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);
     atomic_store(&watch->pid, (int)getpid());
     watch->dumper.dump = dump_woken;
     watch->dumper.every_s = s->every_s;
-    watch->dumper.on_failure = mt_preload_say;
+    watch->dumper.on_failure = mt_preload_failed;
     if (s->signal == 0 && s->every_s == 0) {
         return;
     }
     if (mt_dumper_start(&watch->dumper, &err) != MT_OK) {
-        mt_preload_say(err.text);
+        mt_preload_failed(err.text);
         return;
     }
     if (s->signal) {

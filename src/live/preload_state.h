@@ -48,6 +48,8 @@ extern struct mt_preload_state mt_preload_state;
 
 /* "memtool: TEXT" on standard error. */
 void mt_preload_say(const char *text);
+/* The same, and memtool capture learns that it was said. */
+void mt_preload_failed(const char *text);
 
 /* Sees to snapshots at the moments that the settings name, and to fork. Once. */
 void mt_preload_dump_start(const struct mt_record_settings *s);

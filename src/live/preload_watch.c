@@ -109,7 +109,7 @@ static void begin(void)
     watch->rank = rank ? rank : "0";
     if (make_recorder(&s, &err) != MT_OK) {
         mt_error_prefix(&err, "nothing is recorded");
-        mt_preload_say(err.text);
+        mt_preload_failed(err.text);
         mt_preload_early_over(NULL);
         return;
     }

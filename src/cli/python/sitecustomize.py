@@ -77,6 +77,18 @@ class Capture:
         with open(self.list, "a") as f:
             f.write("%s\t%s\n" % (why, os.path.abspath(path)))
 
+    def mark(self, word):
+        """Tells memtool how far the program came, for the case that no snapshot follows."""
+        try:
+            with open(self.list, "a") as f:
+                f.write(word + "\n")
+        except Exception:
+            pass
+
+    def failed(self, text):
+        self.mark("failed")
+        say(text)
+
     def dump(self, why):
         if os.getpid() != self.pid or not self.recording:
             return
@@ -92,7 +104,7 @@ class Capture:
                     os.unlink(partial)
             self.wrote(why, path)
         except Exception as error:
-            say("the snapshot could not be written: %r" % error)
+            self.failed("the snapshot could not be written: %r" % error)
 
     def write(self, path):
         if self.library is not None:
@@ -115,9 +127,10 @@ class Capture:
                 self.record(torch)
                 torch._C._cuda_attach_out_of_memory_observer(lambda *numbers: self.dump("oom"))
             self.recording = True
+            self.mark("cuda")
             self.at_end()
         except Exception as error:
-            say("recording could not be switched on: %r" % error)
+            self.failed("recording could not be switched on: %r" % error)
 
     def record(self, torch):
         try:
@@ -183,6 +196,7 @@ class Capture:
 
     def torch_is_there(self):
         torch = sys.modules.get("torch")
+        self.mark("torch")
         try:
             if self.mode == "allocator":
                 self.use_allocator(torch)
@@ -190,7 +204,7 @@ class Capture:
             if hasattr(os, "register_at_fork"):
                 os.register_at_fork(after_in_child=self.forked)
         except Exception as error:
-            say("torch %s cannot be recorded: %r" % (getattr(torch, "__version__", "?"), error))
+            self.failed("torch %s cannot be recorded: %r" % (getattr(torch, "__version__", "?"), error))
 
     def forked(self):
         """A forked worker has no CUDA of its own until it starts it; then it records for itself."""
@@ -222,13 +236,15 @@ class WaitForTorch:
         try:
             loader.exec_module = exec_module
         except AttributeError:
-            say("torch's loader cannot be watched: nothing is recorded")
+            self.capture.failed("torch's loader cannot be watched: nothing is recorded")
         return spec
 
 
 try:
     if "MEMTOOL_CAPTURE_OUTPUT" in os.environ:
-        sys.meta_path.insert(0, WaitForTorch(Capture()))
+        capture = Capture()
+        capture.mark("python")
+        sys.meta_path.insert(0, WaitForTorch(capture))
 except Exception as error:
     say("capture is off: %r" % error)
 user_sitecustomize()

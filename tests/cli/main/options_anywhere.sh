@@ -1,10 +1,10 @@
 # Before the verb, after the file, shortened, with either of - and _, and ended by --.
-want=$("$MEMTOOL" completion fish | cksum)
+want=$("$MEMTOOL" explain fragmentation | cksum)
 same() { [ "$("$MEMTOOL" "$@" | cksum)" = "$want" ] && echo same; }
-same -q --color never completion fish
-same completion fish --quiet
-same completion --qui fish
-same completion --full_path fish
-same completion --full-path fish
-same completion -qvv -n3 fish
-same completion -q -- fish
+same -q --color never explain fragmentation
+same explain fragmentation --quiet
+same explain --qui fragmentation
+same explain --full_path fragmentation
+same explain --full-path fragmentation
+same explain -qvv -n3 fragmentation
+same explain -q -- fragmentation

@@ -7,13 +7,13 @@ try complete
 try completoin bash
 try completion
 try completion bash zsh
-try completion --jsn bash
-try completion --f bash
-try completion --limit
-try completion -n x bash
-try completion -n -1 bash
-try completion --unit=KB bash
-try completion --json=yes bash
-try completion -z bash
+try conf --jsn bash
+try conf --f bash
+try conf --limit
+try conf -n x bash
+try conf -n -1 bash
+try conf --unit=KB bash
+try conf --json=yes bash
+try conf -z bash
 try completion "$(printf 'a\033[31mb\n')"
 try --no-such completion bash
