@@ -5,6 +5,8 @@
  * each stream that has something waiting. Source: PyTorch c10/cuda/CUDACachingAllocator.cpp,
  * recordStream, insert_events, process_events, synchronize_and_free_events.
  */
+#include <string.h>
+
 #include "alloc_core.h"
 
 static uint32_t use_take(struct mt_alloc *a)
@@ -65,11 +67,27 @@ static struct queue *queue_get(struct mt_alloc *a, uint64_t stream)
     return mt_vec_push(&a->queues, none) ? &a->queues.v[a->queues.n - 1] : NULL;
 }
 
+/* A queue that is never empty does not grow for ever: once half of it is done, the rest moves to
+ * the front, which costs each entry one move. */
+static void drop_done(struct queue *q)
+{
+    enum { WORTH_IT = 64 };
+    size_t left = q->entries.n - q->head;
+    if (q->head >= WORTH_IT && q->head >= left) {
+        memmove(q->entries.v, q->entries.v + q->head, left * sizeof *q->entries.v);
+        q->entries.n = left;
+        q->head = 0;
+    }
+}
+
 /* One event in one stream. */
 static enum mt_status wait_for(struct mt_alloc *a, uint32_t i, uint64_t stream,
                                struct mt_error *err)
 {
     struct queue *q = queue_get(a, stream);
+    if (q) {
+        drop_done(q);
+    }
     if (!q || !mt_vec_reserve(&q->entries, q->entries.n + 1)) {
         return mt_fail_nomem(err);
     }

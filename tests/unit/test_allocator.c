@@ -8,6 +8,7 @@
 
 #include <memtool/allocator.h>
 
+#include "allocator/alloc_core.h"
 #include "unit.h"
 
 #define GIB (1024 * MT_MIB)
@@ -251,6 +252,46 @@ START_TEST(streams_do_not_share)
 }
 END_TEST
 
+/* A device of which the newest event is never done. */
+static const struct mt_device_ops *sim_ops;
+static uint64_t newest_event;
+
+static enum mt_status record_newest(void *ctx, uint64_t stream, uint64_t *event, struct mt_error *e)
+{
+    enum mt_status status = sim_ops->event_record(ctx, stream, event, e);
+    newest_event = *event;
+    return status;
+}
+
+static enum mt_status done_but_newest(void *ctx, uint64_t event, bool *done, struct mt_error *e)
+{
+    enum mt_status status = sim_ops->event_done(ctx, event, done, e);
+    *done = *done && event != newest_event;
+    return status;
+}
+
+/* Where something waits at every moment, what is done takes no room for ever. */
+START_TEST(waiting_frees_are_bounded)
+{
+    open_with("", 0, 0);
+    sim_ops = a->device.ops;
+    struct mt_device_ops ops = *sim_ops;
+    ops.event_record = record_newest;
+    ops.event_done = done_but_newest;
+    a->device.ops = &ops;
+    for (int i = 0; i < 10000; i++) {
+        mt_alloc_block b = take_on(5 * MT_MIB, 7);
+        ck_assert_int_eq(mt_alloc_record_stream(a, b, 9, &err), MT_OK);
+        give(b);
+        log_text[0] = '\0';
+    }
+    ck_assert_uint_le(a->n_waiting, 2);
+    ck_assert_uint_le(a->queues.v[0].entries.n, 256);
+    a->device.ops = sim_ops;
+    close_all();
+}
+END_TEST
+
 START_TEST(private_pools)
 {
     struct mt_alloc_pool_id id = {1, 0};
@@ -374,6 +415,7 @@ int main(void)
     tcase_add_test(t, limit_releases_then_refuses);
     tcase_add_test(t, garbage_collection_frees_the_old);
     tcase_add_test(t, streams_do_not_share);
+    tcase_add_test(t, waiting_frees_are_bounded);
     tcase_add_test(t, private_pools);
     tcase_add_test(t, rounding);
     tcase_add_test(t, releases_differ);
