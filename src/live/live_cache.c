@@ -164,14 +164,18 @@ uint64_t mt_cache_idle(struct mt_live *live, int device)
     return idle;
 }
 
-enum mt_status mt_cache_release_idle(struct mt_live *live, struct mt_error *err)
+enum mt_status mt_cache_release_idle(struct mt_live *live, uint64_t *released, struct mt_error *err)
 {
     enum mt_status status = MT_OK;
+    *released = 0;
     mt_quick_lock_take(&live->lock);
     mt_recorder_tick(live->recorder);
     for (int i = 0; status == MT_OK && i < live->n_devices; i++) {
-        if (live->devices[i].alloc) {
-            status = mt_alloc_empty_cache(live->devices[i].alloc, err);
+        struct mt_alloc *a = live->devices[i].alloc;
+        if (a) {
+            uint64_t before = mt_alloc_total_allocated(a);
+            status = mt_alloc_empty_cache(a, err);
+            *released += before - mt_alloc_total_allocated(a);
         }
     }
     mt_quick_lock_give(&live->lock);

@@ -57,8 +57,10 @@ enum mt_status mt_cache_free(struct mt_live *live, int device, uint64_t addr, ui
  */
 uint64_t mt_cache_idle(struct mt_live *live, int device);
 
-/* Gives what is idle back to the driver, on all devices. Errors: MT_DEVICE. */
-enum mt_status mt_cache_release_idle(struct mt_live *live, struct mt_error *err) MT_NODISCARD;
+/* Gives what is idle back to the driver, on all devices, and waits for what is idle soon.
+ * *released: bytes, also when it fails. Errors: MT_DEVICE. */
+enum mt_status mt_cache_release_idle(struct mt_live *live, uint64_t *released, struct mt_error *err)
+    MT_NODISCARD;
 
 /* Frees and gives back all of a device, before its context is destroyed. */
 void mt_cache_forget(struct mt_live *live, int device);

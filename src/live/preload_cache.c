@@ -423,14 +423,12 @@ bool mt_preload_cache_made_room(int result, bool by_driver)
 {
     struct mt_live *live = result == OUT_OF_MEMORY ? mt_preload_live() : NULL;
     struct mt_error err;
-    uint64_t idle = 0;
+    uint64_t released = 0;
     if (!live || capturing()) {
         return false;
     }
-    for (int i = 0; i < live->n_devices; i++) {
-        idle += mt_cache_idle(live, i);
-    }
-    if (idle == 0 || mt_cache_release_idle(live, &err) != MT_OK) {
+    (void)!mt_cache_release_idle(live, &released, &err);
+    if (released == 0) {
         return false;
     }
     int (*forget)(void) = by_driver ? NULL : (int (*)(void))mt_preload_real(MT_CALL_RT_LAST_ERROR);

@@ -241,7 +241,12 @@ static void room(void)
     EXPECT(take_of_driver(&addr, 10240 * mib) == 0 && give_to_driver(addr) == 0);
     EXPECT(cudaFree(take(10240 * mib)) == 0);
     EXPECT(cudaMallocPitch(&p, &pitch, mib, 10240) == 0); /* passed on */
-    EXPECT(cudaFree(p) == 0 && cudaFree(take(9000 * mib)) == 0);
+    EXPECT(cudaFree(p) == 0);
+    fake.hold(true); /* the memory still waits for its stream */
+    EXPECT(cudaFreeAsync(take_async(10240 * mib, one), two) == 0);
+    EXPECT(take_of_driver(&addr, 10240 * mib) == 0 && give_to_driver(addr) == 0);
+    fake.hold(false);
+    EXPECT(cudaFree(take(9000 * mib)) == 0);
     p = take_async(12000 * mib, one);
     EXPECT(cudaGetLastError() == 0);
     EXPECT(cudaMalloc(&p, 12000 * mib) == 2 && cudaGetLastError() == 2);

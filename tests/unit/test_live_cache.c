@@ -91,14 +91,15 @@ END_TEST
 START_TEST(idle)
 {
     open_live();
-    uint64_t a = take(0, 30 * MIB, STREAM), b = take(0, 3 * MIB, STREAM);
+    uint64_t a = take(0, 30 * MIB, STREAM), b = take(0, 3 * MIB, STREAM), released = 0;
     ck_assert_uint_eq(mt_cache_idle(live, 0), 0);
     ck_assert_int_eq(mt_cache_free(live, 0, a, 0, 0, &err), MT_OK);
     ck_assert_uint_eq(mt_cache_idle(live, 0), 30 * MIB); /* not what is free beside `b` */
     ck_assert_uint_eq(mt_cache_idle(live, 1), 0);
     ck_assert_uint_eq(mt_cache_idle(live, -1), 0);
     ck_assert_uint_eq(mt_cache_idle(live, 2), 0);
-    ck_assert_int_eq(mt_cache_release_idle(live, &err), MT_OK);
+    ck_assert_int_eq(mt_cache_release_idle(live, &released, &err), MT_OK);
+    ck_assert_uint_eq(released, 30 * MIB);
     ck_assert_uint_eq(mt_cache_idle(live, 0), 0);
     ck_assert_uint_eq(fake_cuda_used(0), 20 * MIB);
     ck_assert(place_of(b).block);
