@@ -64,6 +64,8 @@ bool mt_builder_trace(struct mt_builder *b, size_t first, size_t n, bool host) M
 /* Appends a segment; s->first_block and n_blocks must name blocks already appended with
  * mt_builder_block. `host`: it goes to host_segments. */
 bool mt_builder_segment(struct mt_builder *b, const struct mt_segment *s, bool host) MT_NODISCARD;
+/* Appends one to other_segments. */
+bool mt_builder_other_segment(struct mt_builder *b, const struct mt_segment *s) MT_NODISCARD;
 bool mt_builder_block(struct mt_builder *b, const struct mt_block *block) MT_NODISCARD;
 size_t mt_builder_n_blocks(const struct mt_builder *b);
 bool mt_builder_history(struct mt_builder *b, const struct mt_history *h) MT_NODISCARD;

@@ -250,6 +250,8 @@ struct mt_snapshot {
     size_t n_segments;
     const struct mt_segment *host_segments;
     size_t n_host_segments;
+    const struct mt_segment *other_segments; /* what MT_VALUE_SEGMENTS of unknown keys index */
+    size_t n_other_segments;
     const struct mt_block *blocks;
     size_t n_blocks;
     const struct mt_history *history;

@@ -25,6 +25,11 @@ void *mt_view_alloc(struct mt_view *v, size_t count, size_t size) MT_NODISCARD;
 /* The same, with a copy of the `count` items at `p`. */
 void *mt_view_copy(struct mt_view *v, const void *p, size_t count, size_t size) MT_NODISCARD;
 
+/* For a snapshot whose records are others than those of the view: unknown keys may hold records of
+ * the kinds that memtool knows, which lie among the others and are named by their index. Those
+ * values become None in *out. False: no memory. */
+bool mt_view_forget_records(struct mt_view *v, struct mt_snapshot *out) MT_NODISCARD;
+
 /*
  * Takes away every call stack: events are without, segments and blocks have empty lists, history
  * entries lose theirs, unknown keys that hold stacks (cpp_frames, forward_frames) go. The frames of

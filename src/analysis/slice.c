@@ -221,27 +221,6 @@ static bool slice_annotations(struct slicing *c, const struct mt_trace *traces)
 
 /* ---- the rest ---- */
 
-/* Unknown keys may hold records of the kinds that memtool knows, which lie among the others and are
- * named by their index. Those indexes do not hold in a part: such values become None. */
-static bool slice_values(struct slicing *c, struct mt_snapshot *out)
-{
-    struct mt_value *values = mt_view_copy(c->view, out->values, out->n_values, sizeof *values);
-    if (!values) {
-        return false;
-    }
-    for (size_t i = 0; i < out->n_values; i++) {
-        switch (values[i].kind) {
-        case MT_VALUE_EVENTS:
-        case MT_VALUE_SEGMENTS:
-        case MT_VALUE_BLOCKS:
-        case MT_VALUE_ANNOTATIONS: values[i] = (struct mt_value){.kind = MT_VALUE_NONE}; break;
-        default: break;
-        }
-    }
-    out->values = values;
-    return true;
-}
-
 static bool own(struct slicing *c, struct mt_snapshot *s)
 {
     struct mt_view *v = c->view;
@@ -269,7 +248,7 @@ static enum mt_status slice(struct slicing *c, struct mt_error *err)
     }
     MT_TRY(slice_segments(c, err));
     if (!slice_host_segments(c, &host_segments, &out.n_host_segments) ||
-        !slice_annotations(c, traces) || !slice_values(c, &out) || !own(c, &out)) {
+        !slice_annotations(c, traces) || !mt_view_forget_records(c->view, &out) || !own(c, &out)) {
         return mt_fail_nomem(err);
     }
     out.traces = traces;

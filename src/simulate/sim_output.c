@@ -218,7 +218,7 @@ static enum mt_status put_segments(struct sim_recorder *r, const struct mt_alloc
         s->blocks = mt_view_copy(view, l.blocks.v, l.blocks.n, sizeof *l.blocks.v);
         s->n_segments = l.segments.n;
         s->n_blocks = l.blocks.n;
-        if (l.failed || !s->segments || !s->blocks) {
+        if (l.failed || !s->segments || !s->blocks || !mt_view_forget_records(view, s)) {
             status = mt_fail_nomem(err);
         }
     }

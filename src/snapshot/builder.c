@@ -33,6 +33,7 @@ struct mt_builder {
     MT_VEC(struct mt_trace) host_traces;
     MT_VEC(struct mt_segment) segments;
     MT_VEC(struct mt_segment) host_segments;
+    MT_VEC(struct mt_segment) other_segments;
     MT_VEC(struct mt_block) blocks;
     MT_VEC(struct mt_history) history;
     MT_VEC(struct mt_frame) frames;
@@ -110,6 +111,7 @@ void mt_builder_free(struct mt_builder *b)
     mt_vec_release(&b->host_traces);
     mt_vec_release(&b->segments);
     mt_vec_release(&b->host_segments);
+    mt_vec_release(&b->other_segments);
     mt_vec_release(&b->blocks);
     mt_vec_release(&b->history);
     mt_vec_release(&b->frames);
@@ -302,6 +304,11 @@ bool mt_builder_segment(struct mt_builder *b, const struct mt_segment *s, bool h
     return host ? mt_vec_push(&b->host_segments, *s) : mt_vec_push(&b->segments, *s);
 }
 
+bool mt_builder_other_segment(struct mt_builder *b, const struct mt_segment *s)
+{
+    return mt_vec_push(&b->other_segments, *s);
+}
+
 bool mt_builder_block(struct mt_builder *b, const struct mt_block *block)
 {
     return b->blocks.n < UINT32_MAX && mt_vec_push(&b->blocks, *block);
@@ -440,6 +447,8 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
         .n_segments = b->segments.n,
         .host_segments = b->host_segments.v,
         .n_host_segments = b->host_segments.n,
+        .other_segments = b->other_segments.v,
+        .n_other_segments = b->other_segments.n,
         .blocks = b->blocks.v,
         .n_blocks = b->blocks.n,
         .history = b->history.v,

@@ -127,8 +127,10 @@ static enum mt_status intern_stack(struct mt_machine *m, struct mt_container *c)
     return c->stack ? MT_OK : mt_fail_nomem(m->err);
 }
 
-static enum mt_value_kind range_kind(enum mt_tag record)
+/* Segments have indexes of their own, since the top alone tells where they belong. */
+static enum mt_value_kind record_kind(struct mt_machine *m, enum mt_tag record)
 {
+    m->schema.strays |= record == MT_TAG_SEGMENT;
     switch (record) {
     case MT_TAG_EVENT: return MT_VALUE_EVENTS;
     case MT_TAG_SEGMENT: return MT_VALUE_SEGMENTS;
@@ -174,8 +176,8 @@ static enum mt_status seal(struct mt_machine *m, mt_word w)
     }
     c->sealed = true;
     if (c->kind == MT_CONTAINER_RANGE) {
-        c->value =
-            (struct mt_value){.kind = (uint8_t)range_kind(c->record), .n = c->n, .u.id = c->first};
+        c->value = (struct mt_value){
+            .kind = (uint8_t)record_kind(m, c->record), .n = c->n, .u.id = c->first};
         return MT_OK;
     }
     if (c->kind == MT_CONTAINER_LIST && all_frames(c)) {
@@ -326,8 +328,8 @@ enum mt_status mt_machine_value(struct mt_machine *m, mt_word w, struct mt_value
     case MT_TAG_FRAME: *value = (struct mt_value){.kind = MT_VALUE_FRAME, .u.id = id}; return MT_OK;
     case MT_TAG_CONTAINER: return container_value(m, w, value);
     default:
-        *value =
-            (struct mt_value){.kind = (uint8_t)range_kind(tag), .single = true, .n = 1, .u.id = id};
+        *value = (struct mt_value){
+            .kind = (uint8_t)record_kind(m, tag), .single = true, .n = 1, .u.id = id};
         return MT_OK;
     }
 }

@@ -396,6 +396,29 @@ static void put_container(struct walk *w, const struct mt_value *v, enum mt_docu
     end(w);
 }
 
+/* Under a key that memtool does not know: a record itself, or a list of such. */
+static void put_record(struct walk *w, const struct mt_value *v)
+{
+    switch ((enum mt_value_kind)v->kind) {
+    case MT_VALUE_EVENTS: put_event(w, v->u.id); break;
+    case MT_VALUE_SEGMENTS: put_segment(w, &w->s->other_segments[v->u.id]); break;
+    case MT_VALUE_BLOCKS: put_block(w, v->u.id); break;
+    case MT_VALUE_ANNOTATIONS: put_annotation(w, &w->s->annotations[v->u.id]); break;
+    default: put_history(w, v->u.id); break;
+    }
+}
+
+static void put_records(struct walk *w, const struct mt_value *v)
+{
+    switch ((enum mt_value_kind)v->kind) {
+    case MT_VALUE_EVENTS: put_events(w, v->u.id, v->n); break;
+    case MT_VALUE_SEGMENTS: put_segments(w, MT_PART(w->s->other_segments, v->u.id), v->n); break;
+    case MT_VALUE_BLOCKS: put_blocks(w, v->u.id, v->n); break;
+    case MT_VALUE_ANNOTATIONS: put_annotations(w, v->u.id, v->n); break;
+    default: put_histories(w, v->u.id, v->n); break;
+    }
+}
+
 static void put_kind(struct walk *w, const struct mt_value *v)
 {
     switch ((enum mt_value_kind)v->kind) {
@@ -411,11 +434,11 @@ static void put_kind(struct walk *w, const struct mt_value *v)
     case MT_VALUE_DICT: put_container(w, v, MT_DOCUMENT_DICT); break;
     case MT_VALUE_FRAME: put_frame(w, v->u.id); break;
     case MT_VALUE_STACK: put_stack(w, v->u.id); break;
-    case MT_VALUE_EVENTS: put_events(w, v->u.id, v->n); break;
-    case MT_VALUE_SEGMENTS: put_segments(w, MT_PART(w->s->segments, v->u.id), v->n); break;
-    case MT_VALUE_BLOCKS: put_blocks(w, v->u.id, v->n); break;
-    case MT_VALUE_ANNOTATIONS: put_annotations(w, v->u.id, v->n); break;
-    case MT_VALUE_HISTORY: put_histories(w, v->u.id, v->n); break;
+    case MT_VALUE_EVENTS:
+    case MT_VALUE_SEGMENTS:
+    case MT_VALUE_BLOCKS:
+    case MT_VALUE_ANNOTATIONS:
+    case MT_VALUE_HISTORY: (v->single ? put_record : put_records)(w, v); break;
     }
 }
 

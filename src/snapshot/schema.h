@@ -41,6 +41,7 @@ struct mt_schema {
     uint32_t action_key;                    /* string id of "action" */
     uint32_t states[3], kinds[2];           /* string ids of the block states and pool kinds */
     MT_VEC(struct mt_segment) segments;     /* kept until the top tells device from host */
+    bool strays;                            /* some of them are values of unknown keys */
     uint32_t empty_stack;
     /* events come in runs that are alike: the last answers */
     struct {

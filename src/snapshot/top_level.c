@@ -26,6 +26,17 @@ static enum mt_status top_segments(struct mt_machine *m, const char *key, mt_wor
     return add_segments(m, first, n, host);
 }
 
+/* Values of unknown keys name segments by their index among all that were read. */
+static enum mt_status keep_strays(struct mt_machine *m)
+{
+    for (size_t i = 0; m->schema.strays && i < m->schema.segments.n; i++) {
+        if (!mt_builder_other_segment(m->builder, &m->schema.segments.v[i])) {
+            return mt_fail_nomem(m->err);
+        }
+    }
+    return MT_OK;
+}
+
 /* A list with one list of events a device; the host's may be one flat list. */
 static enum mt_status top_traces(struct mt_machine *m, const char *key, mt_word w, bool host)
 {
@@ -96,12 +107,13 @@ enum mt_status mt_schema_top(struct mt_machine *m, const mt_word *pairs, size_t 
     }
     mt_builder_top(m->builder, top.present, top.settings, top.extra);
     mt_builder_own(m->builder, top.own);
-    return MT_OK;
+    return keep_strays(m);
 }
 
 enum mt_status mt_schema_top_list(struct mt_machine *m, uint32_t first, uint32_t n)
 {
     m->bare_list = true;
     mt_builder_top(m->builder, 1u << MT_TOP_KEY_segments, 0, 0);
-    return add_segments(m, first, n, false);
+    MT_TRY(add_segments(m, first, n, false));
+    return keep_strays(m);
 }

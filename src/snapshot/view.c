@@ -41,6 +41,25 @@ void *mt_view_copy(struct mt_view *v, const void *p, size_t count, size_t size)
     return copy;
 }
 
+bool mt_view_forget_records(struct mt_view *v, struct mt_snapshot *out)
+{
+    struct mt_value *values = mt_view_copy(v, out->values, out->n_values, sizeof *values);
+    if (!values) {
+        return false;
+    }
+    for (size_t i = 0; i < out->n_values; i++) {
+        switch (values[i].kind) {
+        case MT_VALUE_EVENTS:
+        case MT_VALUE_SEGMENTS:
+        case MT_VALUE_BLOCKS:
+        case MT_VALUE_ANNOTATIONS: values[i] = (struct mt_value){.kind = MT_VALUE_NONE}; break;
+        default: break;
+        }
+    }
+    out->values = values;
+    return true;
+}
+
 /* ---- dropping stacks ---- */
 
 static bool holds_stack(const struct mt_snapshot *s, const struct mt_extra *e)
@@ -74,7 +93,7 @@ struct copies {
     struct mt_event *events;
     uint32_t *event_extras;
     struct mt_event_shape *shapes;
-    struct mt_segment *segments, *host_segments;
+    struct mt_segment *segments, *host_segments, *other_segments;
     struct mt_block *blocks;
     struct mt_history *history;
     struct mt_extra *extras;
@@ -88,13 +107,15 @@ static bool copy_all(struct mt_view *v, struct copies *c)
     c->segments = mt_view_copy(v, s->segments, s->n_segments, sizeof *s->segments);
     c->host_segments =
         mt_view_copy(v, s->host_segments, s->n_host_segments, sizeof *s->host_segments);
+    c->other_segments =
+        mt_view_copy(v, s->other_segments, s->n_other_segments, sizeof *s->other_segments);
     c->blocks = mt_view_copy(v, s->blocks, s->n_blocks, sizeof *s->blocks);
     c->history = mt_view_copy(v, s->history, s->n_history, sizeof *s->history);
     c->extras = mt_view_copy(v, s->extras, s->n_extras, sizeof *s->extras);
     const uint32_t *extra = s->columns[MT_COLUMN_EXTRA];
     c->event_extras = extra ? mt_view_copy(v, extra, s->n_events, sizeof *extra) : NULL;
-    return c->events && c->shapes && c->segments && c->host_segments && c->blocks && c->history &&
-           c->extras && (c->event_extras || !extra);
+    return c->events && c->shapes && c->segments && c->host_segments && c->other_segments &&
+           c->blocks && c->history && c->extras && (c->event_extras || !extra);
 }
 
 static void drop_of_segments(const struct mt_snapshot *s, struct copies *c,
@@ -145,6 +166,7 @@ enum mt_status mt_view_drop_frames(struct mt_view *v, struct mt_error *err)
     drop_of_shapes(s, c.shapes);
     drop_of_segments(s, &c, c.segments, s->n_segments);
     drop_of_segments(s, &c, c.host_segments, s->n_host_segments);
+    drop_of_segments(s, &c, c.other_segments, s->n_other_segments);
     for (size_t i = 0; i < s->n_blocks; i++) {
         c.blocks[i].stack = 0;
         c.blocks[i].extra = drop_from_list(s, c.extras, c.blocks[i].extra);
@@ -158,6 +180,7 @@ enum mt_status mt_view_drop_frames(struct mt_view *v, struct mt_error *err)
     s->event_shapes = c.shapes;
     s->segments = c.segments;
     s->host_segments = c.host_segments;
+    s->other_segments = c.other_segments;
     s->blocks = c.blocks;
     s->history = c.history;
     s->extras = c.extras;

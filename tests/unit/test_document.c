@@ -93,7 +93,11 @@ static const char *const DOCUMENTS[] = {
     "\"external_annotations\":[{\"stage\":\"START\",\"name\":\"step\",\"device\":0,\"time_us\":1}],"
     "\"host_segments\":[{\"device\":-1,\"address\":1,\"total_size\":1,\"blocks\":[]}],"
     "\"host_traces\":[{\"action\":\"alloc\",\"addr\":1,\"size\":1,\"stream\":0}],\"x_top\":"
-    "\"kept\"}",
+    "{\"one\":{\"device\":5,\"address\":9,\"total_size\":1,\"blocks\":[]},\"many\":[{\"device\":3,"
+    "\"address\":5,\"total_size\":6,\"frames\":[{\"name\":\"g\",\"filename\":\"b\",\"line\":2}],"
+    "\"blocks\":[{\"size\":6,\"state\":\"inactive\"}]},{\"device\":4,\"address\":7,\"total_size\":"
+    "8,"
+    "\"blocks\":[]}],\"event\":{\"action\":\"alloc\",\"addr\":2},\"text\":\"kept\"}}",
 };
 
 START_TEST(documents)
