@@ -20,6 +20,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static void defaults(void *settings);
 
 static const char *const MODES[] = {"torch", "record", "cache", "allocator", NULL};
+static const char *const MODES_SAY[] = {"PyTorch records itself", "a preload watches any program",
+                                        "a preload serves its CUDA memory",
+                                        "memtool's allocator in PyTorch", NULL};
 static const char *const STACKS[] = {"python", "all", NULL};
 
 #define AT(field) .offset = offsetof(struct capture_settings, field)
@@ -29,6 +32,7 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_CHOICE,
      AT(mode),
      .choices = MODES,
+     .says = MODES_SAY,
      .help = "who records: torch (the default), PyTorch itself; record, a preload that watches any "
              "program; cache, one that serves its CUDA memory too; allocator, memtool's allocator "
              "in PyTorch",

@@ -45,6 +45,7 @@ struct mt_option {
                          flags, and for CHOICE when the choices themselves are to be shown */
     const char *help; /* one line, no full stop */
     const char *const *choices; /* NULL-terminated */
+    const char *const *says;    /* what each choice means, for completion; NULL: nothing */
     double min, max;            /* both 0: no bounds */
     /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
     enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);

@@ -22,6 +22,12 @@ TYPED = [
     ("memtool -\t\x15", None),  # nothing to complete, and ^U: the line is gone, the shell is not
     ("memtool st\t--js\t", "stats --json"),
     ("memtool completion z\t", "completion zsh"),
+    ("memtool -q pe\tsna\t", "-q peak snap.pickle"),
+    ("memtool --color never pe\tsna\t", "--color never peak snap.pickle"),
+    ("memtool explain fragm\t", "explain fragmentation"),
+    ("memtool help st\t", "help stats"),
+    ("memtool peak --at oo\tsna\t", "peak --at oom snap.pickle"),
+    ("memtool capture --mode re\t-- progr\t", "capture --mode record -- program_of_mine"),
     ("memtool trace_plot --the\tda\tsna\t", "trace_plot --theme dark snap.pickle"),
 ]
 
@@ -80,6 +86,7 @@ def prepare(home, prefix):
     note = home / "bin/memtool"
     note.write_text(f"#!/bin/sh\necho \"$*\" >'{home}/new' && mv '{home}/new' '{home}/called'\n")
     note.chmod(0o755)
+    (home / "bin/program_of_mine").symlink_to(note)
     (home / "rc").write_text(BASH_RC.replace("PREFIX", prefix))
     (home / ".zshrc").write_text(ZSH_RC.replace("PREFIX", prefix))
     kept = {k: v for k, v in os.environ.items() if k in ("LANG", "LC_ALL", "TMPDIR")}
