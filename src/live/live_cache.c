@@ -23,6 +23,21 @@ enum mt_status mt_cache_device(struct mt_live *live, int device, struct mt_devic
     return status;
 }
 
+/* Work of the default stream waits for that of all blocking streams, and theirs for it. The real
+ * request is such work: without it, memory would go from one of them to another with nothing in
+ * between. An event is the least that can be queued. */
+static enum mt_status keep_order(const struct mt_live_device *d, uint64_t stream,
+                                 struct mt_error *err)
+{
+    const struct mt_device device = mt_device_cuda_device(d->cuda);
+    uint64_t event = 0;
+    if (stream == MT_CACHE_LEGACY_STREAM) {
+        MT_TRY(device.ops->event_record(device.ctx, stream, &event, err));
+        device.ops->event_free(device.ctx, event);
+    }
+    return MT_OK;
+}
+
 enum mt_status mt_cache_allocate(struct mt_live *live, int device, uint64_t size, uint64_t stream,
                                  uint32_t stack, uint64_t *addr, struct mt_error *err)
 {
@@ -30,6 +45,9 @@ enum mt_status mt_cache_allocate(struct mt_live *live, int device, uint64_t size
     struct mt_live_device *d = NULL;
     mt_quick_lock_take(&live->lock);
     enum mt_status status = mt_live_device(live, device, &d, err);
+    if (status == MT_OK) {
+        status = keep_order(d, stream, err);
+    }
     if (status == MT_OK) {
         mt_recorder_tick(live->recorder);
         status = mt_alloc_allocate(d->alloc, &r, addr, NULL, err);

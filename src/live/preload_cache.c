@@ -6,8 +6,10 @@
  * - cudaFree waits for the device. The real one does in practice, and programs count on it: the
  *   memory may be handed out again at once, to any stream, and what was queued before is done.
  * - cudaFreeAsync never waits. Memory that is freed from its own stream serves that stream again,
- * in the order of its work; freed from another one, it is kept until an event there is done.
+ *   in the order of its work; freed from another one, it is kept until an event there is done.
  * - cudaMalloc's memory belongs to no stream, cudaMallocAsync's to the stream that was named.
+ * - A request on the default stream queues an event there, which keeps the order that the real one
+ *   keeps with all blocking streams.
  * - While a stream is being captured into a graph nothing is served: requests go to the real
  *   functions, which make nodes of the graph of them, and frees of the cache's memory are put off
  *   until no capture is left, because waiting for the device would break it.

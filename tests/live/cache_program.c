@@ -117,6 +117,19 @@ static void streams(void)
     EXPECT(!cached || take(40 * mib) == all);
 }
 
+/* What the default stream does waits for all others and they for it, and programs count on that
+ * where memory changes hands. */
+static void legacy(void)
+{
+    void *p = take_async(30 * mib, NULL);
+    fake.hold(true);
+    EXPECT(cudaFreeAsync(p, NULL) == 0);
+    unsigned long before = fake.calls("cuEventRecord");
+    EXPECT(!cached || take_async(30 * mib, NULL) == p);
+    EXPECT(!cached || fake.calls("cuEventRecord") == before + 1);
+    EXPECT(!fake.complaint()[0]);
+}
+
 /* A handle comes again for another stream: the old one must be done by then. */
 static void destroyed(void)
 {
@@ -313,12 +326,12 @@ static void asked(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"reuse", reuse},         {"waits", waits},         {"streams", streams},
-             {"destroyed", destroyed}, {"captured", captured},   {"reset", reset},
-             {"ended", ended},         {"outside", outside},     {"devices", devices},
-             {"info", info},           {"handles", handles},     {"mistakes", mistakes},
-             {"room", room},           {"fragments", fragments}, {"threads", threads},
-             {"asked", asked}};
+} modes[] = {{"reuse", reuse},         {"waits", waits},       {"streams", streams},
+             {"destroyed", destroyed}, {"captured", captured}, {"reset", reset},
+             {"ended", ended},         {"legacy", legacy},     {"outside", outside},
+             {"devices", devices},     {"info", info},         {"handles", handles},
+             {"mistakes", mistakes},   {"room", room},         {"fragments", fragments},
+             {"threads", threads},     {"asked", asked}};
 
 int main(int argc, char **argv)
 {
