@@ -86,6 +86,7 @@ struct gathering {
     struct mt_ranks ranks;
     size_t read, failed, passed_over;
     int code;       /* of the first failure */
+    bool partly;    /* a damaged file was read as far as it was whole */
     bool no_memory; /* then nothing is printed: which ranks are missing would be chance */
 };
 
@@ -205,6 +206,11 @@ static enum mt_status add_snapshot(struct gathering *g, const struct mt_snapshot
     enum mt_status status = mt_filtered_init(&filtered, &g->settings->filter, s, err);
     if (status == MT_OK) {
         status = mt_devices_find(&devices, s, false, err);
+    }
+    if (status == MT_OK && s->source.salvaged) {
+        g->partly = true;
+        mt_cli_note(g->cli, &g->settings->common, "%s: only partly readable: %s", path,
+                    s->source.damage);
     }
     bool each = g->files.n == 1 && devices.ids.n > 1 && g->settings->filter.device < 0;
     for (size_t i = 0; status == MT_OK && i < (each ? devices.ids.n : 1); i++) {
@@ -330,7 +336,7 @@ static int print(struct gathering *g, char **files)
         status = r.json        ? mt_report_ranks_json(&r, &g->ranks, &result, &err)
                  : r.separator ? mt_report_ranks_csv(&r, &g->ranks, &err)
                                : mt_report_ranks_text(&r, &g->ranks, &result, &err);
-        code = status == MT_OK ? (g->failed ? 4 : 0) : mt_cli_fail(g->cli, NULL, &err);
+        code = status == MT_OK ? (g->failed || g->partly ? 4 : 0) : mt_cli_fail(g->cli, NULL, &err);
         code = mt_cli_report_end(g->cli, &o, code);
     }
     mt_ranks_result_release(&result);

@@ -140,6 +140,7 @@ static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, F
 struct inputs {
     struct mt_snapshot *snapshots;
     size_t n;
+    bool partly; /* one was damaged, and read as far as it was whole */
 };
 
 /* `in` has given its first `n` bytes already: a pipe cannot be read again from its beginning. */
@@ -168,6 +169,7 @@ static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, str
         return code;
     }
     inputs->n++;
+    inputs->partly |= code == 4;
     enum mt_status status = mt_triage_snapshot(t, s, file, &err);
     return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
 }
@@ -259,6 +261,7 @@ static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt
     }
     if (code == 0) {
         code = report(cli, x, t, files[0]);
+        code = code == 0 && inputs.partly ? 4 : code;
     }
     for (size_t i = 0; i < inputs.n; i++) {
         mt_snapshot_release(&inputs.snapshots[i]);
