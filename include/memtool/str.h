@@ -48,7 +48,8 @@ struct mt_str mt_str_basename(struct mt_str path);
 
 /*
  * Growing text. Empty when zeroed. Always NUL-terminated once something was added. When memory runs
- * out `failed` is set and further additions do nothing: check it once at the end.
+ * out `failed` is set and stays until the release, and further additions do nothing: check it once
+ * at the end, also of a loop that resets the text for each row.
  */
 struct mt_buf {
     char *p;
@@ -58,7 +59,7 @@ struct mt_buf {
 };
 
 void mt_buf_release(struct mt_buf *b);
-void mt_buf_reset(struct mt_buf *b); /* n = 0, keeps the memory and clears `failed` */
+void mt_buf_reset(struct mt_buf *b); /* n = 0; keeps the memory, and `failed` */
 void mt_buf_add(struct mt_buf *b, const void *p, size_t n);
 void mt_buf_str(struct mt_buf *b, struct mt_str s);
 void mt_buf_text(struct mt_buf *b, const char *nul_terminated);

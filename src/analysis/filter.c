@@ -17,7 +17,7 @@
 enum { UNKNOWN, YES, NO };
 
 /* Of a frame: which of the two expressions it matches. */
-enum { SEEN = 1, MATCHES = 2, MATCHES_NOT = 4 };
+enum { MATCHES = 1, MATCHES_NOT = 2 };
 
 /* CUDACachingAllocator.cpp: requests up to kSmallSize come from the small pool, whose segments are
  * kSmallBuffer bytes large. */
@@ -172,11 +172,44 @@ static enum mt_status init_indexes(struct mt_filtered *f, struct mt_error *err)
     return MT_OK;
 }
 
+/* Whether an expression matches; false also when memory ran out, of which *ok tells. */
+static bool matches(const regex_t *expression, const char *text, bool *ok)
+{
+    int found = regexec(expression, text, 0, NULL, 0);
+    *ok &= found == 0 || found == REG_NOMATCH;
+    return found == 0;
+}
+
+/* All frames at once, where running out of memory can still be told. */
+static bool match_frames(struct mt_filtered *f)
+{
+    const struct mt_filter *filter = f->filter;
+    const struct mt_snapshot *s = f->snapshot;
+    struct mt_buf line = {0};
+    bool ok = true;
+    for (size_t i = 0; i < s->n_frames && ok; i++) {
+        const struct mt_frame *frame = &s->frames[i];
+        mt_buf_reset(&line);
+        mt_buf_str(&line, mt_snapshot_str(s, frame->filename));
+        mt_buf_printf(&line, ":%" PRId32 " ", frame->line);
+        mt_buf_str(&line, mt_snapshot_str(s, frame->name));
+        ok = !line.failed; /* a text is cut at a NUL, as regexec needs it */
+        if (ok && filter->has_frame && matches(&filter->frame, line.p, &ok)) {
+            f->frame_verdict[i] |= MATCHES;
+        }
+        if (ok && filter->has_not_frame && matches(&filter->not_frame, line.p, &ok)) {
+            f->frame_verdict[i] |= MATCHES_NOT;
+        }
+    }
+    mt_buf_release(&line);
+    return ok;
+}
+
 static bool init_verdicts(struct mt_filtered *f)
 {
     f->frame_verdict = mt_mem_zalloc(f->snapshot->n_frames, 1);
     f->stack_verdict = mt_mem_zalloc(f->snapshot->n_stacks, 1);
-    return f->frame_verdict && f->stack_verdict;
+    return f->frame_verdict && f->stack_verdict && match_frames(f);
 }
 
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
@@ -201,34 +234,10 @@ void mt_filtered_release(struct mt_filtered *f)
     mt_mem_free(f->frame_verdict);
     mt_mem_free(f->stack_verdict);
     mt_mem_free(f->first_us);
-    mt_buf_release(&f->line);
     *f = (struct mt_filtered){0};
 }
 
 /* ---- stacks ---- */
-
-static unsigned char match_frame(struct mt_filtered *f, uint32_t id)
-{
-    const struct mt_snapshot *s = f->snapshot;
-    const struct mt_frame *frame = &s->frames[id];
-    if (f->frame_verdict[id]) {
-        return f->frame_verdict[id];
-    }
-    mt_buf_reset(&f->line);
-    mt_buf_str(&f->line, mt_snapshot_str(s, frame->filename));
-    mt_buf_printf(&f->line, ":%" PRId32 " ", frame->line);
-    mt_buf_str(&f->line, mt_snapshot_str(s, frame->name));
-    unsigned char verdict = SEEN;
-    const char *text = f->line.failed ? "" : f->line.p; /* cut at a NUL, as regexec needs it */
-    if (f->filter->has_frame && regexec(&f->filter->frame, text, 0, NULL, 0) == 0) {
-        verdict |= MATCHES;
-    }
-    if (f->filter->has_not_frame && regexec(&f->filter->not_frame, text, 0, NULL, 0) == 0) {
-        verdict |= MATCHES_NOT;
-    }
-    f->frame_verdict[id] = verdict;
-    return verdict;
-}
 
 bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack)
 {
@@ -242,7 +251,7 @@ bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack)
         const struct mt_stack *k = &f->snapshot->stacks[stack];
         unsigned char all = 0;
         for (uint32_t i = 0; i < k->n; i++) {
-            all |= match_frame(f, f->snapshot->stack_frames[k->first + i]);
+            all |= f->frame_verdict[f->snapshot->stack_frames[k->first + i]];
         }
         bool yes = (!f->filter->has_frame || (all & MATCHES)) && !(all & MATCHES_NOT);
         f->stack_verdict[stack] = yes ? YES : NO;

@@ -111,11 +111,9 @@ static enum mt_status print_trust(const struct mt_report *r, const struct mt_sna
 
 static void print_name(const struct mt_report *r)
 {
-    struct mt_buf b = {0};
-    mt_text_safe(&b, mt_str_from(r->file));
-    fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
-            mt_color_end(r));
-    mt_buf_release(&b);
+    fprintf(r->out, "%s==> ", mt_color_begin(r, MT_COLOR_HEAD));
+    mt_text_put(r, r->file);
+    fprintf(r->out, " <==%s\n", mt_color_end(r));
 }
 
 static enum mt_status report_file(const struct file_run *x, const struct mt_report *r,

@@ -26,7 +26,11 @@ enum mt_status mt_at_parse(void *field, const char *text, struct mt_error *err)
         status = mt_time_range_parse(mt_buf_view(&range), &m->time_us, &ignored,
                                      &m->time_is_absolute, err);
     }
+    bool failed = range.failed;
     mt_buf_release(&range);
+    if (failed) {
+        return mt_fail_nomem(err);
+    }
     if (status != MT_OK) {
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
                        "'%.100s' is not one of: peak, oom, end, start, EVENT, TIME", text);

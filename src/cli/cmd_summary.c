@@ -220,11 +220,9 @@ static int report_input(struct mt_cli *cli, const struct summary_settings *x,
 
 static void print_name(const struct mt_report *r)
 {
-    struct mt_buf b = {0};
-    mt_text_safe(&b, mt_str_from(r->file));
-    fprintf(r->out, "%s==> %s <==%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_buf_view(&b).p,
-            mt_color_end(r));
-    mt_buf_release(&b);
+    fprintf(r->out, "%s==> ", mt_color_begin(r, MT_COLOR_HEAD));
+    mt_text_put(r, r->file);
+    fprintf(r->out, " <==%s\n", mt_color_end(r));
 }
 
 static bool is_usable(int exit_code)

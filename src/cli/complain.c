@@ -11,18 +11,7 @@
 
 static void put_safe(struct mt_cli *cli, const char *text)
 {
-    struct mt_buf b = {0};
-    const char *odd = text;
-    while (*odd >= ' ' && *odd <= '~') {
-        odd++;
-    }
-    if (!*odd) { /* the usual case needs no memory, of which there may be none */
-        fputs(text, cli->err);
-        return;
-    }
-    mt_text_safe(&b, mt_str_from(text));
-    fputs(b.failed ? "(no memory to print this)" : b.p, cli->err);
-    mt_buf_release(&b);
+    mt_text_put(&(struct mt_report){.out = cli->err}, text); /* there may be no memory left */
 }
 
 static void put_color(const struct mt_cli *cli, enum mt_color c)

@@ -219,7 +219,7 @@ static enum mt_status draw_characters(struct mt_cli *cli, const struct mt_common
         status = x->characters(x->panels, i, &style, &term, &text, err);
     }
     if (status == MT_OK) {
-        status = write_text(cli, common, &text, err);
+        status = text.failed ? mt_fail_nomem(err) : write_text(cli, common, &text, err);
     }
     mt_buf_release(&text);
     return status;

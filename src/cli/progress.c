@@ -66,10 +66,8 @@ void mt_progress_end(struct mt_progress *p)
         fflush(p->cli->err);
     }
     if (p->tells) {
-        struct mt_buf name = {0};
-        mt_text_safe(&name, mt_str_from(p->file));
-        fprintf(p->cli->err, "memtool: read %s in %s\n", name.failed ? "" : name.p,
-                mt_duration_text(now_us() - p->begin_us).s);
-        mt_buf_release(&name);
+        fputs("memtool: read ", p->cli->err);
+        mt_text_put(&(struct mt_report){.out = p->cli->err}, p->file);
+        fprintf(p->cli->err, " in %s\n", mt_duration_text(now_us() - p->begin_us).s);
     }
 }

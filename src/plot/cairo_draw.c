@@ -131,7 +131,8 @@ static void paint_string(cairo_t *c, const struct mt_scene *s, const struct mt_m
     cairo_new_path(c);
 }
 
-static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mark *m)
+/* False: out of memory. */
+static bool paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mark *m)
 {
     const char *text = mt_scene_str(s, m->text);
     struct mt_buf plain = {0};
@@ -143,12 +144,15 @@ static void paint_text(cairo_t *c, const struct mt_scene *s, const struct mt_mar
         make_plain(&plain, text);
     }
     paint_string(c, s, m, plain.p ? plain.p : text);
+    bool ok = !plain.failed;
     mt_buf_release(&plain);
+    return ok;
 }
 
-static void paint_scene(cairo_t *c, const struct mt_scene *s)
+static bool paint_scene(cairo_t *c, const struct mt_scene *s)
 {
     bool hidden = false; /* groups that only a script shows hold no groups */
+    bool ok = true;
     for (size_t i = 0; i < s->marks.n; i++) {
         const struct mt_mark *m = &s->marks.v[i];
         hidden = m->kind == MT_MARK_END ? false : hidden || m->scripted;
@@ -159,11 +163,12 @@ static void paint_scene(cairo_t *c, const struct mt_scene *s)
         case MT_MARK_RECT: paint_rect(c, m); break;
         case MT_MARK_POLYGON:
         case MT_MARK_LINE: paint_points(c, s, m); break;
-        case MT_MARK_TEXT: paint_text(c, s, m); break;
+        case MT_MARK_TEXT: ok &= paint_text(c, s, m); break;
         case MT_MARK_GROUP:
         case MT_MARK_END: break;
         }
     }
+    return ok;
 }
 
 static cairo_status_t write_piece(void *out, const unsigned char *p, unsigned n)
@@ -191,8 +196,8 @@ static cairo_status_t paint_on(cairo_surface_t *surface, const struct mt_scene *
     cairo_set_font_options(c, options);
     cairo_font_options_destroy(options);
     cairo_scale(c, scale, scale);
-    paint_scene(c, s);
-    cairo_status_t status = cairo_status(c);
+    bool ok = paint_scene(c, s);
+    cairo_status_t status = ok ? cairo_status(c) : CAIRO_STATUS_NO_MEMORY;
     cairo_destroy(c);
     return status;
 }

@@ -109,6 +109,7 @@ static void draw_span(struct mt_chart *c, const struct span *p, double y, bool o
         mt_scene_text(c->scene, (x1 + x2) / 2, y + 10, SMALL, t->muted, text)->anchor =
             MT_ANCHOR_MIDDLE;
     }
+    c->scene->failed |= name.failed;
     mt_buf_release(&name);
 }
 

@@ -23,6 +23,7 @@ struct meta {
     const struct mt_snapshot *s;
     const struct mt_page_options *o;
     struct mt_error *err;
+    bool failed; /* no memory for a name */
 };
 
 static void key(struct meta *m, const char *name)
@@ -256,6 +257,7 @@ static void settings(struct meta *m, uint32_t index, const char *prefix, size_t 
             scalar(m, v);
             mt_sink_char(m->sink, ']');
         }
+        m->failed |= name.failed;
         mt_buf_release(&name);
     }
 }
@@ -289,7 +291,7 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
         settings(m, m->s->settings, "", &n);
     }
     mt_sink_text(m->sink, "]}");
-    return MT_OK;
+    return m->failed ? mt_fail_nomem(m->err) : MT_OK;
 }
 
 static enum mt_status json_into(FILE *memory, const struct mt_snapshot *s,

@@ -90,23 +90,12 @@ enum mt_status mt_report_conf_json(const struct mt_report *r, const struct mt_co
 
 enum { INDENT = 4, COLUMNS = 96 };
 
-/* A piece of text in the making, and whether memory ran out for any of them. */
-struct line {
-    struct mt_buf b;
-    bool failed;
-};
-
-static struct mt_buf *begin(struct line *l)
+/* `b` with a text that is valid until the next one is made in it. */
+static const char *safe(struct mt_buf *b, struct mt_str text)
 {
-    l->failed |= l->b.failed;
-    mt_buf_reset(&l->b);
-    return &l->b;
-}
-
-static const char *safe(struct line *l, struct mt_str text)
-{
-    mt_text_safe(begin(l), text);
-    return mt_buf_view(&l->b).p;
+    mt_buf_reset(b);
+    mt_text_safe(b, text);
+    return mt_buf_view(b).p;
 }
 
 /* Wrapped at blanks, every line behind `indent` blanks; the first behind `lead`. */
@@ -119,12 +108,13 @@ static void print_wrapped(const struct mt_report *r, const char *lead, const cha
 }
 
 static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
-                      enum mt_conf_key key, struct line *l)
+                      enum mt_conf_key key, struct mt_buf *b)
 {
     struct mt_conf_explanation e = mt_conf_explain(key);
-    mt_conf_value(c->conf, key, begin(l));
+    mt_buf_reset(b);
+    mt_conf_value(c->conf, key, b);
     fprintf(r->out, "\n  %s%s%s: %s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_conf_key_name(key),
-            mt_color_end(r), mt_buf_view(&l->b).p);
+            mt_color_end(r), mt_buf_view(b).p);
     print_wrapped(r, "", e.does, INDENT);
     if (e.pays) {
         print_wrapped(r, "pays", e.pays, INDENT);
@@ -134,7 +124,8 @@ static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
     }
 }
 
-static void print_verdict(const struct mt_report *r, const struct mt_conf_result *c, struct line *l)
+static void print_verdict(const struct mt_report *r, const struct mt_conf_result *c,
+                          struct mt_buf *b)
 {
     int major = c->release / 100, minor = c->release % 100;
     if (c->conf->valid) {
@@ -144,7 +135,7 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
         return;
     }
     fprintf(r->out, "%sPyTorch %d.%d refuses it%s: %s\n", mt_color_begin(r, MT_COLOR_BAD), major,
-            minor, mt_color_end(r), safe(l, mt_str_from(c->conf->error)));
+            minor, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
     fputs(c->conf->dies ? "  the process dies when it first uses CUDA, without a Python exception\n"
                         : "  the first use of CUDA raises it; importing torch does not\n",
           r->out);
@@ -153,19 +144,19 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
 enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_conf_result *c,
                                    struct mt_error *err)
 {
-    struct line l = {.failed = false};
+    struct mt_buf b = {0};
     if (c->variable || c->text.n) {
         fprintf(r->out, "%s%s%s\n", c->variable ? c->variable : "", c->variable ? "=" : "",
-                safe(&l, c->text));
+                safe(&b, c->text));
     }
-    print_verdict(r, c, &l);
+    print_verdict(r, c, &b);
     for (size_t k = 0; k < MT_CONF_KEY_COUNT; k++) {
         if ((c->conf->keys >> k) & 1 && c->conf->valid) {
-            print_key(r, c, (enum mt_conf_key)k, &l);
+            print_key(r, c, (enum mt_conf_key)k, &b);
         }
     }
     for (size_t i = 0; i < c->warnings->n; i++) {
-        const char *text = safe(&l, mt_str_from(c->warnings->v[i].text));
+        const char *text = safe(&b, mt_str_from(c->warnings->v[i].text));
         fprintf(r->out, "%s%s", i ? "" : "\n", mt_color_begin(r, MT_COLOR_WARN));
         print_wrapped(r, "note:", text, 2);
         fputs(mt_color_end(r), r->out);
@@ -176,7 +167,7 @@ enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_co
               "snap.pickle\n",
               r->out);
     }
-    begin(&l);
-    mt_buf_release(&l.b);
-    return l.failed ? mt_fail_nomem(err) : MT_OK;
+    bool failed = b.failed;
+    mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
 }

@@ -158,11 +158,10 @@ static enum mt_status print_found(const struct mt_report *r, const struct mt_est
     if (!t) {
         return mt_fail_nomem(err);
     }
-    struct mt_buf file = {0};
-    mt_text_safe(&file, mt_str_from(f->file));
-    fprintf(r->out, "\nfound in %s at its peak (%s requested, %s reserved):\n",
-            mt_buf_view(&file).p, mt_report_size(r, f->peak).s, mt_report_size(r, f->reserved).s);
-    mt_buf_release(&file);
+    fputs("\nfound in ", r->out);
+    mt_text_put(r, f->file);
+    fprintf(r->out, " at its peak (%s requested, %s reserved):\n", mt_report_size(r, f->peak).s,
+            mt_report_size(r, f->reserved).s);
     mt_table_column(t, "TERM", MT_LEFT);
     mt_table_column(t, "EXPECTED", MT_RIGHT);
     mt_table_column(t, "FOUND", MT_RIGHT);

@@ -123,7 +123,7 @@ static enum mt_status print_pools(const struct mt_report *r, const struct mt_sna
             mt_buf_text(&b, ", ");
         }
         mt_stream_label(&b, s, p->stream);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
     }
     fputc('\n', r->out);
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);

@@ -152,10 +152,10 @@ static enum mt_status all_settings(const struct mt_report *r, const struct mt_sn
             key->kind == MT_VALUE_STR ? mt_snapshot_str(s, key->u.id) : MT_STR("?");
         mt_buf_reset(&b);
         mt_text_safe(&b, name);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
         mt_buf_reset(&b);
         add_setting(&b, r, s, name, key + 1);
-        mt_table_cell(t, "%s", mt_buf_view(&b).p);
+        mt_table_buf(t, &b);
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 4, err);
     mt_buf_release(&b);

@@ -46,12 +46,12 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
     fputc('\n', r->out);
 }
 
-static void print_period(const struct mt_report *r, const struct mt_snapshot *s,
-                         const struct mt_leaks *l)
+static enum mt_status print_period(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_leaks *l, struct mt_error *err)
 {
     size_t n = mt_periods_count(&l->periods);
     if (!n) {
-        return;
+        return MT_OK;
     }
     struct mt_buf b = {0};
     uint64_t events = (l->periods.bounds.v[n] - l->periods.bounds.v[0]) / n;
@@ -67,9 +67,10 @@ static void print_period(const struct mt_report *r, const struct mt_snapshot *s,
     default: mt_buf_text(&b, "as given with --period"); break;
     }
     fprintf(r->out, "  %s whole step%s of about %s event%s, %s\n", mt_count_text(n).s,
-            n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s",
-            b.failed ? "" : mt_buf_view(&b).p);
+            n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s", mt_buf_view(&b).p);
+    bool failed = b.failed;
     mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
 /* Eighths of a line, the least of the series as the lowest. */
@@ -166,6 +167,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
         mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
         mt_stack_lines(&b, s, l->stacks.v[i].stack, r, 4);
         fputs(mt_buf_view(&b).p, r->out);
+        status = b.failed ? mt_fail_nomem(err) : MT_OK;
     }
     mt_buf_release(&b);
     return status;
@@ -351,7 +353,7 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
         return print_stacks(r, s, l, err);
     }
     print_verdict(r, l);
-    print_period(r, s, l);
+    MT_TRY(print_period(r, s, l, err));
     if (l->live.n) {
         double fit = l->stacks.n ? l->fit : 0;
         print_spark(r, "live", l->live.v, l->live.n, l->bytes_per_step);

@@ -185,7 +185,7 @@ static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
     }
     bool odd = is_odd(x, index);
     mt_table_cell_color(t, odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s", odd ? "odd" : "");
-    mt_table_cell(t, "%s", mt_buf_view(&file).p);
+    mt_table_buf(t, &file);
     mt_buf_release(&file);
 }
 

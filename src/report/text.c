@@ -85,56 +85,60 @@ size_t mt_utf8_decode(struct mt_str s, uint32_t *code)
     return 0;
 }
 
-static void add_escape(struct mt_buf *b, uint32_t code)
+struct escape {
+    char s[sizeof "\\U00000000"];
+};
+
+static struct mt_str escape(struct escape *e, uint32_t code)
 {
     switch (code) {
-    case '\n': mt_buf_text(b, "\\n"); return;
-    case '\t': mt_buf_text(b, "\\t"); return;
-    case '\r': mt_buf_text(b, "\\r"); return;
+    case '\n': return MT_STR("\\n");
+    case '\t': return MT_STR("\\t");
+    case '\r': return MT_STR("\\r");
     default: break;
     }
-    mt_buf_printf(b, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", code);
+    (void)snprintf(e->s, sizeof e->s,
+                   code < 0x100     ? "\\x%02x"
+                   : code < 0x10000 ? "\\u%04x"
+                                    : "\\U%08x",
+                   code);
+    return mt_str_from(e->s);
+}
+
+/* Takes what may stand as it is, or one character as its escape, from the head of *s. */
+static struct mt_str take_safe(struct mt_str *s, struct escape *e)
+{
+    uint32_t code;
+    size_t n = mt_str_ascii(*s);
+    struct mt_str piece = {s->p, n};
+    if (n == 0) {
+        n = mt_utf8_decode(*s, &code);
+        bool valid = n > 0;
+        n = valid ? n : 1;
+        piece = !valid                   ? escape(e, (unsigned char)s->p[0])
+                : !mt_char_is_safe(code) ? escape(e, code)
+                                         : (struct mt_str){s->p, n};
+    }
+    *s = (struct mt_str){s->p + n, s->n - n};
+    return piece;
 }
 
 void mt_text_safe(struct mt_buf *b, struct mt_str s)
 {
+    struct escape e;
     mt_buf_add(b, "", 0); /* so that the empty text is a text too */
     while (s.n) {
-        uint32_t code;
-        size_t n = mt_str_ascii(s);
-        if (n > 0) {
-            mt_buf_add(b, s.p, n);
-        } else if ((n = mt_utf8_decode(s, &code)) == 0) {
-            add_escape(b, (unsigned char)s.p[0]);
-            n = 1;
-        } else if (!mt_char_is_safe(code)) {
-            add_escape(b, code);
-        } else {
-            mt_buf_add(b, s.p, n);
-        }
-        s = (struct mt_str){s.p + n, s.n - n};
+        mt_buf_str(b, take_safe(&s, &e));
     }
-}
-
-/* Nothing in it needs to be made visible. */
-static bool is_plain_ascii(const char *text)
-{
-    while (*text >= ' ' && *text <= '~') {
-        text++;
-    }
-    return *text == '\0';
 }
 
 void mt_text_put(const struct mt_report *r, const char *text)
 {
-    struct mt_buf b = {0};
-    if (is_plain_ascii(text)) {
-        fputs(text, r->out);
-        return;
+    struct escape e;
+    for (struct mt_str rest = mt_str_from(text); rest.n;) {
+        struct mt_str piece = take_safe(&rest, &e);
+        fwrite(piece.p, 1, piece.n, r->out);
     }
-    mt_text_safe(&b, mt_str_from(text));
-    fputs(b.failed ? "(out of memory)" : b.p, r->out);
-    mt_buf_release(&b);
 }
 
 static int columns_of(struct mt_str rest)

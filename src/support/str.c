@@ -64,7 +64,6 @@ void mt_buf_release(struct mt_buf *b)
 void mt_buf_reset(struct mt_buf *b)
 {
     b->n = 0;
-    b->failed = false;
     if (b->p) {
         b->p[0] = '\0';
     }

@@ -82,7 +82,12 @@ START_TEST(impossible_size)
     ck_assert(b.failed);
     mt_buf_text(&b, "ignored");
     ck_assert_str_eq(b.p, "kept");
+    mt_buf_reset(&b); /* the next row of a table: that one is missing must not be forgotten */
+    mt_buf_text(&b, "next row");
+    ck_assert(b.failed);
+    ck_assert_text(mt_buf_view(&b), "");
     mt_buf_release(&b);
+    ck_assert(!b.failed);
 }
 END_TEST
 
