@@ -19,7 +19,7 @@
 #include "preload.h"
 #include "preload_device.h"
 
-enum { OOM_PAUSE_S = 1 };
+enum { OOM_PAUSE_S = 1, PATIENCE_S = 5 };
 
 static struct mt_preload_state *const watch = &mt_preload_state;
 
@@ -204,14 +204,34 @@ static void on_signal(int number)
     errno = saved;
 }
 
+/* In mode cache a thread holds the lock while it waits for the driver, and that may be for ever. */
+static bool lock_comes_free(void)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    for (int i = 0; i < PATIENCE_S * 10; i++) {
+        if (mt_quick_lock_try(watch->lock)) {
+            mt_quick_lock_give(watch->lock);
+            return true;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}
+
+/* What keeps a snapshot from being written does not keep SIGTERM from ending the program. */
 static enum mt_status dump_woken(void *ctx, struct mt_error *err)
 {
-    bool end = atomic_load(&watch->told_to_end);
-    enum mt_status status = dump(end                      ? MT_SNAPSHOT_TERM
-                                 : watch->dumper.by_clock ? MT_SNAPSHOT_CLOCK
-                                                          : MT_SNAPSHOT_SIGNAL,
-                                 err);
+    enum mt_status status = MT_OK;
     (void)ctx;
+    bool answers = lock_comes_free(), end = atomic_load(&watch->told_to_end);
+    if (answers) {
+        status = dump(end                      ? MT_SNAPSHOT_TERM
+                      : watch->dumper.by_clock ? MT_SNAPSHOT_CLOCK
+                                               : MT_SNAPSHOT_SIGNAL,
+                      err);
+    } else {
+        mt_preload_say("no snapshot: the driver does not answer");
+    }
     if (end) {
         end_by_sigterm();
     }

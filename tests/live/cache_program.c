@@ -323,6 +323,27 @@ static void asked(void)
     }
 }
 
+static void *refused(void *ignored)
+{
+    void *p = NULL;
+    cudaMalloc(&p, (size_t)1 << 45);
+    return ignored;
+}
+
+/* SIGTERM, while a thread waits for a driver that does not answer. */
+static void stuck(void)
+{
+    const struct timespec moment = {.tv_nsec = 300000000};
+    pthread_t thread;
+    take(3 * mib);
+    EXPECT(pthread_create(&thread, NULL, refused, NULL) == 0);
+    nanosleep(&moment, NULL);
+    raise(SIGTERM);
+    for (;;) {
+        pause();
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -331,7 +352,7 @@ static const struct {
              {"ended", ended},         {"legacy", legacy},     {"outside", outside},
              {"devices", devices},     {"info", info},         {"handles", handles},
              {"mistakes", mistakes},   {"room", room},         {"fragments", fragments},
-             {"threads", threads},     {"asked", asked}};
+             {"threads", threads},     {"asked", asked},       {"stuck", stuck}};
 
 int main(int argc, char **argv)
 {
