@@ -2,6 +2,8 @@
 /* The card's own figures: one number, or what nvidia-smi printed. */
 #include "card_figures.h"
 
+#include <inttypes.h>
+
 #include "slurp.h"
 
 const struct mt_option MT_CARD_OPTIONS[] = {
@@ -23,6 +25,26 @@ _Static_assert(MT_COUNT(MT_CARD_OPTIONS) == MT_CARD_OPTIONS_N, "the header state
 
 #define MAX_TEXT (UINT64_C(16) << 20) /* far more than nvidia-smi prints */
 
+/* nvidia-smi prints MiB, and its number is soon copied without the unit: no card that is in use has
+ * less than this in use. */
+#define LEAST_USED (UINT64_C(1) << 20)
+
+static int refuse_used(struct mt_cli *cli, const struct mt_card_settings *o)
+{
+    struct mt_error err;
+    if (o->device_used > 0 && o->device_used < LEAST_USED) {
+        (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,
+                      "--device-used: %" PRIu64 " bytes is less than any card has in use",
+                      o->device_used);
+        (void)mt_hint(&err, "did you mean %" PRIu64 "MiB? nvidia-smi prints MiB", o->device_used);
+        return mt_cli_fail(cli, NULL, &err);
+    }
+    if (o->device_used > 0 && o->smi_file) {
+        return mt_cli_usage(cli, "--device-used and --nvidia-smi say the same: give one of them");
+    }
+    return 0;
+}
+
 int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
                        struct mt_card_input *in)
 {
@@ -30,8 +52,9 @@ int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
     *in = (struct mt_card_input){.figures = {.used_known = o->device_used > 0,
                                              .used = o->device_used,
                                              .source = "--device-used"}};
-    if (!o->smi_file) {
-        return 0;
+    int code = refuse_used(cli, o);
+    if (code || !o->smi_file) {
+        return code;
     }
     enum mt_status status = mt_cli_slurp_file(o->smi_file, MAX_TEXT, &in->text, &err);
     if (status == MT_OK) {
@@ -41,7 +64,7 @@ int mt_card_input_read(struct mt_cli *cli, const struct mt_card_settings *o,
         return mt_cli_fail(cli, o->smi_file, &err);
     }
     in->figures.smi = &in->smi;
-    in->figures.source = o->device_used ? "--device-used" : "nvidia-smi";
+    in->figures.source = "nvidia-smi";
     return 0;
 }
 

@@ -53,6 +53,9 @@ const struct mt_command mt_cmd_triage = {
 /* Bytes looked at to tell a snapshot from a log. */
 enum { PEEK_BYTES = 65536 };
 
+/* Exit codes. */
+enum { UNREADABLE = 3, PARTLY = 4 };
+
 static bool holds(const unsigned char *p, size_t n, const char *word)
 {
     return mt_str_find((struct mt_str){(const char *)p, n}, mt_str_from(word)) != SIZE_MAX;
@@ -117,13 +120,26 @@ static enum mt_status feed_rest(struct mt_triage *t, FILE *in, struct mt_error *
     }
 }
 
+static int fail_empty(struct mt_cli *cli, const char *file)
+{
+    static const char *const ENDS[] = {".pickle", ".pkl", ".gz", ".json", ".html", ".zip"};
+    struct mt_error err;
+    bool snapshot = false;
+    for (size_t i = 0; i < MT_COUNT(ENDS); i++) {
+        snapshot |= mt_str_ends(mt_str_from(file), mt_str_from(ENDS[i]));
+    }
+    (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "the input is empty");
+    (void)mt_hint(&err, snapshot ? "was the job killed before _dump_snapshot() had written it?"
+                                 : "errors go to the standard error: JOB >train.log 2>&1");
+    return mt_cli_fail(cli, file, &err);
+}
+
 static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, FILE *in,
                     const unsigned char *peeked, size_t n)
 {
     struct mt_error err;
     if (n == 0) {
-        (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "the input is empty");
-        return mt_cli_fail(cli, file, &err);
+        return fail_empty(cli, file);
     }
     mt_triage_name(t, file);
     enum mt_status status = mt_triage_feed(t, peeked, n, &err);
@@ -140,7 +156,8 @@ static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, F
 struct inputs {
     struct mt_snapshot *snapshots;
     size_t n;
-    bool partly; /* one was damaged, and read as far as it was whole */
+    const char *first; /* file that was read, or NULL */
+    int worst;         /* exit code: 4 when something could not be read, or not wholly */
 };
 
 /* `in` has given its first `n` bytes already: a pipe cannot be read again from its beginning. */
@@ -165,13 +182,12 @@ static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, str
     struct mt_snapshot *s = &inputs->snapshots[inputs->n];
     int code = mt_cli_reads_once(file) ? load_pipe(cli, common, file, in, peeked, n, s)
                                        : mt_cli_load(cli, common, file, s);
-    if (code != 0 && code != 4) {
+    if (code != 0 && code != PARTLY) {
         return code;
     }
     inputs->n++;
-    inputs->partly |= code == 4;
     enum mt_status status = mt_triage_snapshot(t, s, file, &err);
-    return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
+    return status == MT_OK ? code : mt_cli_fail(cli, file, &err);
 }
 
 /* The reader of snapshots unpacks gzip, that of logs does not. */
@@ -228,7 +244,7 @@ static void stack_label(void *ctx, struct mt_buf *out, const struct mt_snapshot 
 }
 
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
-                  const char *file)
+                  const char *file, int worst)
 {
     struct mt_triage_result result;
     struct mt_error err;
@@ -246,9 +262,33 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
     if (status != MT_OK) {
         code = mt_cli_fail(cli, file, &err);
     } else {
-        code = x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : 0;
+        code = x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : worst;
     }
     return mt_cli_report_end(cli, &out, code);
+}
+
+/* A job that dies leaves a log and half a snapshot: what can be read gives the verdict. Returns
+ * nonzero when nothing could be, or when memory ran out. */
+static int read_all(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
+                    char **files, size_t n_files, struct inputs *inputs)
+{
+    int failed = 0;
+    for (size_t i = 0; i < n_files; i++) {
+        int code = read_input(cli, common, t, files[i], inputs);
+        if (code == UNREADABLE) {
+            failed = code;
+        } else if (code != 0 && code != PARTLY) {
+            return code;
+        } else {
+            inputs->worst = code ? code : inputs->worst;
+            inputs->first = inputs->first ? inputs->first : files[i];
+        }
+    }
+    if (failed && inputs->first) {
+        inputs->worst = PARTLY;
+        mt_cli_note(cli, common, "the verdict rests on what could be read");
+    }
+    return inputs->first ? 0 : failed;
 }
 
 static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
@@ -256,12 +296,11 @@ static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt
 {
     struct inputs inputs = {.snapshots = mt_mem_zalloc(n_files, sizeof *inputs.snapshots)};
     int code = t && inputs.snapshots ? 0 : fail_nomem(cli);
-    for (size_t i = 0; i < n_files && code == 0; i++) {
-        code = read_input(cli, &x->common, t, files[i], &inputs);
+    if (code == 0) {
+        code = read_all(cli, &x->common, t, files, n_files, &inputs);
     }
     if (code == 0) {
-        code = report(cli, x, t, files[0]);
-        code = code == 0 && inputs.partly ? 4 : code;
+        code = report(cli, x, t, inputs.first, inputs.worst);
     }
     for (size_t i = 0; i < inputs.n; i++) {
         mt_snapshot_release(&inputs.snapshots[i]);

@@ -2,6 +2,8 @@
 /* The words on stderr: errors with a hint, wrong usage, notes. All text from outside is made safe.
  */
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,8 +31,53 @@ static void put_name(struct mt_cli *cli)
     fputc(' ', cli->err);
 }
 
-int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err)
+static bool is_there(const char *path, struct stat *st)
 {
+    return stat(path, st) == 0;
+}
+
+/* snap.pickle is asked for, snap.pickle.gz lies there; and the other way round. */
+static void hint_twin(struct mt_error *err, const char *file)
+{
+    static const char *const ENDS[] = {".gz", ".pickle", ".pickle.gz", ".json", ".json.gz", ".log"};
+    struct stat st;
+    char twin[1024];
+    size_t n = strlen(file);
+    for (size_t i = 0; i < MT_COUNT(ENDS) && n + 16 < sizeof twin; i++) {
+        size_t end = strlen(ENDS[i]);
+        snprintf(twin, sizeof twin, "%s%s", file, ENDS[i]);
+        if (!is_there(twin, &st) && n > end && strcmp(file + n - end, ENDS[i]) == 0) {
+            snprintf(twin, sizeof twin, "%.*s", (int)(n - end), file);
+        }
+        if (is_there(twin, &st) && S_ISREG(st.st_mode)) {
+            (void)mt_hint(err, "did you mean %.220s?", twin);
+            return;
+        }
+    }
+}
+
+/* What helps with an input that cannot be read, whichever reader met it. */
+static void hint_input(struct mt_error *err, const char *file)
+{
+    struct stat st;
+    bool input = err->code == MT_IO && (strncmp(err->text, "cannot open", 11) == 0 ||
+                                        strncmp(err->text, "cannot read", 11) == 0);
+    if (!input || err->hint[0]) {
+        return;
+    }
+    if (!is_there(file, &st)) {
+        hint_twin(err, file);
+    } else if (S_ISDIR(st.st_mode)) {
+        (void)mt_hint(err, "name the files in it: %.200s/*", file);
+    }
+}
+
+int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *error)
+{
+    struct mt_error said = *error, *err = &said;
+    if (file) {
+        hint_input(err, file);
+    }
     put_name(cli);
     if (file) {
         put_safe(cli, file[0] == '-' && !file[1] ? "standard input" : file);

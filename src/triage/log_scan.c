@@ -342,6 +342,7 @@ enum mt_status mt_log_commit(struct mt_log *log, size_t n, struct mt_error *err)
     n = first && n > 0 ? begin(log, n) : n;
     n = log->utf16 ? narrow(log, n) : n;
     if (first && is_binary(log->buffer + log->end, n)) {
+        log->begun = log->utf16 = false; /* another log may follow */
         return mt_fail(err, MT_FORMAT, 0, "binary data, neither a log nor a snapshot");
     }
     log->end += n;
