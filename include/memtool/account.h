@@ -94,9 +94,12 @@ struct mt_account {
     bool used_known;
     uint64_t used; /* bytes in use on the card */
     bool total_known;
-    uint64_t total;       /* bytes that the card has */
+    uint64_t total;  /* bytes that the card has */
+    uint64_t beyond; /* what was given as in use where that is more than the card has: left aside;
+                        0: nothing */
     const char *source;   /* where `used` is from: "the snapshot", "--device-used", a file */
     bool over;            /* more is seen than the card reports: UNEXPLAINED counts negative */
+    bool own_is_missing;  /* nvidia-smi lists processes, none large enough to be this one */
     bool own_is_inferred; /* which process of the list is this one was told by its size */
     struct mt_arena arena;
 };

@@ -17,6 +17,7 @@
 #include <memtool/account.h>
 #include <memtool/error.h>
 #include <memtool/model.h>
+#include <memtool/peak.h>
 #include <memtool/str.h>
 
 /* ---- numbers ---- */
@@ -145,9 +146,11 @@ struct mt_incident {
     bool recovered;        /* the program went on */
     bool truncated;        /* the message breaks off */
     bool spilled;          /* allocated exceeds the card: the driver pages to host memory */
-    bool cache_counts;     /* "allocated" is all that the allocator reserved: no less is known */
-    bool expandable_hint;  /* the message itself recommends expandable_segments */
-    uint64_t origin;       /* hash of the line's prefix, 0: none */
+    uint64_t
+        allowed_below;    /* the limit is inferred: at least "allowed", below this; 0: as printed */
+    bool cache_counts;    /* "allocated" is all that the allocator reserved: no less is known */
+    bool expandable_hint; /* the message itself recommends expandable_segments */
+    uint64_t origin;      /* hash of the line's prefix, 0: none */
     struct mt_oom_numbers numbers;
     struct mt_process_use processes[MT_INCIDENT_PROCESSES];
     size_t n_processes;
@@ -237,6 +240,9 @@ struct mt_triage_options {
      * be NULL. ctx as given. */
     void (*stack_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s, uint32_t stack);
     uint32_t (*user_frame)(void *ctx, const struct mt_snapshot *s, uint32_t stack);
+    /* Words for a row of those that user_frame groups by line; needed with it. */
+    void (*line_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s,
+                       const struct mt_peak_row *row);
     void *ctx;
 };
 
@@ -268,6 +274,8 @@ struct mt_triage_result {
     size_t cause; /* index of the incident that the verdict is about, SIZE_MAX: none */
     const struct mt_str *evidence;
     size_t n_evidence;
+    uint64_t
+        rules_said; /* bits 1 << i: evidence[i] is the reason of a verdict, main or beside it */
     const struct mt_advice *advice;
     size_t n_advice;
     struct mt_str why; /* one or two sentences */

@@ -37,8 +37,13 @@ void mt_account_figures_find(struct mt_account_finder *f, const struct mt_accoun
         a->used = a->total - given->free;
         a->source = "the snapshot";
     } else if (given->used_known || (gpu && gpu->used_known)) {
+        uint64_t used = given->used_known ? given->used : gpu->used;
+        if (a->total_known && used > a->total) {
+            a->beyond = used;
+            return;
+        }
         a->used_known = true;
-        a->used = given->used_known ? given->used : gpu->used;
+        a->used = used;
         a->source = given->source;
     }
 }
@@ -95,13 +100,17 @@ bool mt_account_processes(struct mt_account_finder *f, const struct mt_smi *smi,
             fine = p == own || add_process(f, p);
         }
     }
+    a->own_is_missing = *any && !own && a->process > 0;
     if (own) {
         a->own_is_inferred = true;
         uint64_t rest = mt_sub_sat(own->bytes, a->process);
         a->process = mt_add_sat(a->process, rest);
+        bool context = mt_account_sum(a, MT_OWNER_CONTEXT) > 0;
         fine = fine &&
                mt_account_add_sum(f, MT_OWNER_OUTSIDE,
-                                  a->recorded.watched
+                                  context ? MT_STR("this process, not seen: code of kernels, "
+                                                   "libraries")
+                                  : a->recorded.watched
                                       ? MT_STR("this process, not seen: context, code of kernels")
                                       : MT_STR("this process, outside the allocator: context, "
                                                "libraries"),

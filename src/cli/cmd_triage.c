@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <memtool/read.h>
+#include <memtool/report_analyses.h>
 #include <memtool/report_triage.h>
 
 #include "card_figures.h"
@@ -243,6 +244,18 @@ static void stack_label(void *ctx, struct mt_buf *out, const struct mt_snapshot 
     mt_stack_label(out, s, stack, ctx);
 }
 
+static void line_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *s,
+                       const struct mt_peak_row *row)
+{
+    mt_peak_row_label(out, ctx, s, MT_BY_LINE, row);
+}
+
+static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
+{
+    (void)ctx;
+    return mt_stack_user_frame(s, stack);
+}
+
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
                   const char *file, int worst)
 {
@@ -319,6 +332,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         struct mt_triage_options options = {.device_used = x->card.device_used,
                                             .smi = card.figures.smi,
                                             .stack_label = stack_label,
+                                            .line_label = line_label,
+                                            .user_frame = user_frame,
                                             .ctx = &words};
         struct mt_triage *t = mt_triage_new(&options);
         code = triage(cli, x, t, files, n_files);

@@ -68,7 +68,12 @@ static void hint_input(struct mt_error *err, const char *file)
     if (!is_there(file, &st)) {
         hint_twin(err, file);
     } else if (S_ISDIR(st.st_mode)) {
-        (void)mt_hint(err, "name the files in it: %.200s/*", file);
+        size_t n = strlen(file);
+        while (n > 1 && file[n - 1] == '/') {
+            n--;
+        }
+        n = n > 200 ? 200 : n;
+        (void)mt_hint(err, "name the files in it: %.*s/*", (int)n, file);
     }
 }
 

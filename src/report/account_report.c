@@ -119,6 +119,12 @@ static void notes(const struct mt_report *r, const struct mt_account *a)
               "twice).\n",
               r->out);
     }
+    if (a->own_is_missing) {
+        fprintf(
+            r->out,
+            "  No process that nvidia-smi lists is large enough to be this one, which holds %s.\n",
+            mt_report_size(r, a->process).s);
+    }
     if (a->own_is_inferred) {
         fputs("  Which of the processes this one is was told by its size: the smallest that holds "
               "enough.\n",
@@ -130,6 +136,10 @@ enum mt_status mt_account_text(const struct mt_report *r, const struct mt_accoun
                                struct mt_error *err)
 {
     static const char *const TITLES[] = {"kind", "now", "", "peak", "allocations"};
+    if (a && a->beyond > 0) {
+        fprintf(r->out, "\n  %s as in use is more than the card has (%s): it was left aside.\n",
+                mt_report_size(r, a->beyond).s, mt_report_size(r, a->total).s);
+    }
     if (!a || !mt_account_is_whole(a)) {
         return MT_OK;
     }

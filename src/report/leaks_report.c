@@ -2,6 +2,7 @@
 /* leaks as text: the verdict first, then the lines of code, then what else the trace shows. */
 #include <inttypes.h>
 
+#include <memtool/account.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
 
@@ -326,14 +327,25 @@ static void print_capacity(const struct mt_report *r, const struct mt_leaks_resu
     }
 }
 
-static void print_advice(const struct mt_report *r, const struct mt_leaks *l)
+static void print_causes(const struct mt_report *r, const struct mt_snapshot *s)
+{
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    fputs(
+        recorded.plain
+            ? "\nUsual causes: an allocation without its free, a buffer made anew in each step, a "
+              "cache without a\nbound. memtool leaks --stack full shows the whole call stack.\n"
+            : "\nUsual causes: tensors kept in a list or dict, a loss or metric summed up with its "
+              "graph.\nTry .detach() or .item() where the first line above stores a tensor; "
+              "memtool leaks --stack full\nshows the whole call stack.\n",
+        r->out);
+}
+
+static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
+                         const struct mt_leaks *l)
 {
     if (l->verdict == MT_LEAK_YES) {
-        fputs(
-            "\nUsual causes: tensors kept in a list or dict, a loss or metric summed up with its "
-            "graph.\nTry .detach() or .item() where the first line above stores a tensor; memtool "
-            "leaks --stack full\nshows the whole call stack.\n",
-            r->out);
+        print_causes(r, s);
     } else if (l->verdict == MT_LEAK_UNKNOWN && l->reason != MT_LEAK_NO_EVENTS) {
         fputs("\nRecord more steps, or say where a step begins: --period ANNOTATION or --period "
               "EVENTS.\n",
@@ -370,6 +382,6 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
     if (l->stacks.n) {
         MT_TRY(print_stacks(r, s, l, err));
     }
-    print_advice(r, l);
+    print_advice(r, s, l);
     return print_lives(r, s, x, err);
 }

@@ -121,6 +121,31 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
 
 /* ---- labels ---- */
 
+/* The qualified name inside a mangled one, "at::native::zeros_like", without its arguments:
+ * programs without the C++ library loaded for all record names as the linker knows them. */
+static void add_name(struct mt_buf *b, struct mt_str name)
+{
+    size_t at = 3, parts = 0;
+    while (at < name.n && mt_str_starts(name, MT_STR("_ZN")) && strchr("rVK", name.p[at])) {
+        at++;
+    }
+    while (mt_str_starts(name, MT_STR("_ZN")) && at < name.n) {
+        size_t n = 0;
+        while (at < name.n && name.p[at] >= '0' && name.p[at] <= '9' && n < name.n) {
+            n = n * 10 + (size_t)(name.p[at++] - '0');
+        }
+        if (n == 0 || n > name.n - at) {
+            break;
+        }
+        mt_buf_text(b, parts++ ? "::" : "");
+        mt_text_safe(b, (struct mt_str){name.p + at, n});
+        at += n;
+    }
+    if (parts == 0) {
+        mt_text_safe(b, name);
+    }
+}
+
 static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_frame *f,
                       bool full_path)
 {
@@ -136,7 +161,7 @@ static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struc
     }
     if (name.n) {
         mt_buf_text(b, has_place ? " " : "");
-        mt_text_safe(b, name);
+        add_name(b, name);
     } else if (!has_place) {
         mt_buf_text(b, "(unknown frame)");
     }
@@ -157,14 +182,60 @@ static uint32_t next_user_frame(const struct mt_snapshot *s, uint32_t stack, uin
     return from;
 }
 
+/* The interpreter, and what starts threads under it: "python3", "libpython3.12.so.1.0". */
+static bool is_interpreter(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    static const struct mt_str heads[] = {MT_STR_INIT("libpython"), MT_STR_INIT("libstdc++.so"),
+                                          MT_STR_INIT("libc.so"), MT_STR_INIT("libpthread")};
+    struct mt_str file = mt_str_basename(mt_snapshot_str(s, f->filename));
+    for (size_t i = 0; i < MT_COUNT(heads); i++) {
+        if (mt_str_starts(file, heads[i])) {
+            return true;
+        }
+    }
+    size_t n = 6;
+    while (n < file.n && ((file.p[n] >= '0' && file.p[n] <= '9') || file.p[n] == '.')) {
+        n++;
+    }
+    return mt_str_starts(file, MT_STR("python")) && n == file.n;
+}
+
+/* An operator, "at::_ops::zeros_like::call", or with `any` whatever has a name. */
+static bool names_work(const struct mt_snapshot *s, const struct mt_frame *f, bool any)
+{
+    struct mt_str name = mt_snapshot_str(s, f->name);
+    bool op = mt_str_starts(name, MT_STR("_ZN2at")) || mt_str_starts(name, MT_STR("at::"));
+    return op || (any && name.n > 0 && !mt_str_starts(name, MT_STR("+0x")));
+}
+
+/*
+ * The frame that stands for a stack: the innermost of the user's, else the innermost. Compiled
+ * frames alone end in the Python interpreter, whose functions are the same for every line: then it
+ * is the operator that the interpreter called, the outermost that has a name.
+ */
+static uint32_t shown_frame(const struct mt_snapshot *s, uint32_t stack)
+{
+    uint32_t n = s->stacks[stack].n, user = next_user_frame(s, stack, 0);
+    if (user == n) {
+        return 0;
+    }
+    for (int any = 0; any < 2 && is_interpreter(s, frame_at(s, stack, user)); any++) {
+        for (uint32_t i = user; i-- > 0;) {
+            if (names_work(s, frame_at(s, stack, i), any)) {
+                return i;
+            }
+        }
+    }
+    return user;
+}
+
 uint32_t mt_stack_user_frame(const struct mt_snapshot *s, uint32_t stack)
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
     if (n == 0) {
         return 0;
     }
-    uint32_t i = next_user_frame(s, stack, 0);
-    return s->stack_frames[s->stacks[stack].first + (i < n ? i : 0)];
+    return s->stack_frames[s->stacks[stack].first + shown_frame(s, stack)];
 }
 
 void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
@@ -185,8 +256,8 @@ void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
         mt_buf_text(b, "(no stack)");
         return;
     }
-    uint32_t i = r->all_frames ? 0 : next_user_frame(s, stack, 0);
-    add_frame(b, s, frame_at(s, stack, i < n ? i : 0), r->full_path);
+    uint32_t i = r->all_frames ? 0 : shown_frame(s, stack);
+    add_frame(b, s, frame_at(s, stack, i), r->full_path);
 }
 
 /* Some stack of the file has frames, so that one without says something. */

@@ -131,8 +131,13 @@ static void bar_line(struct mt_buf *out, const struct mt_report *r, const struct
 static void legend_line(struct mt_buf *out, const struct mt_report *r, char mark, const char *words,
                         uint64_t bytes, uint64_t total)
 {
-    mt_buf_printf(out, "   %c %-30s %12s %6.1f %%\n", mark, words, mt_report_size(r, bytes).s,
-                  total ? 100.0 * (double)bytes / (double)total : 0);
+    double times = total ? (double)bytes / (double)total : 0;
+    mt_buf_printf(out, "   %c %-30s %12s ", mark, words, mt_report_size(r, bytes).s);
+    if (times >= 10) {
+        mt_buf_printf(out, "%.0f x the card\n", times);
+    } else {
+        mt_buf_printf(out, "%6.1f %%\n", 100 * times);
+    }
 }
 
 void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct mt_incident *i)

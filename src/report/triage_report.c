@@ -173,8 +173,14 @@ static void print_figures(struct screen *c, const struct mt_incident *i)
     for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
         if (has(i, f) && f != MT_OOM_REQUESTED) {
             const char *words = f == MT_OOM_ALLOCATED ? mt_triage_live_words(i) : WORDS[f];
-            mt_buf_printf(&c->text, "     %-30s %12s\n", words,
+            bool range = f == MT_OOM_ALLOWED && i->allowed_below > 0;
+            mt_buf_printf(&c->text, "     %-30s %12s",
+                          range ? "its limit, inferred: at least" : words,
                           mt_report_size(c->r, i->numbers.v[f]).s);
+            if (range) {
+                mt_buf_printf(&c->text, ", below %s", mt_report_size(c->r, i->allowed_below).s);
+            }
+            mt_buf_char(&c->text, '\n');
         }
     }
 }
@@ -201,18 +207,36 @@ static void print_verdict(struct screen *c)
     drop(c, &line);
 }
 
+/* What a first look shows beside the reasons of the verdicts themselves. */
+static bool is_shown(const struct screen *c, size_t i, bool room)
+{
+    bool reason = i == 0 || (i < 64 && (c->x->rules_said >> i & 1) != 0);
+    size_t most = c->x->n_shots ? 7 : 3;
+    return reason || c->r->verbose > 0 || (room && i < most);
+}
+
+/* Every verdict with its reason; of the others as many as fit, and the number of the rest. */
 static void print_evidence(struct screen *c)
 {
+    size_t left = 0;
+    bool room = true;
     for (size_t i = 0; i < c->x->n_evidence; i++) {
+        if (!is_shown(c, i, room)) {
+            left++;
+            continue;
+        }
         if (i == 0) {
             heading(c, MT_COLOR_HEAD, "WHY      ");
             wrap_from(c, 9, 9, c->x->evidence[i]);
         } else {
             wrap(c, "         ", 9, c->x->evidence[i]);
         }
-        if (!emit(c, i == 0) || (c->r->verbose == 0 && i == (c->x->n_shots ? 6u : 2u))) {
-            break;
-        }
+        room = emit(c, is_shown(c, i, false));
+        left += !room;
+    }
+    if (left > 0) {
+        mt_buf_printf(&c->text, "         %zu more reason%s: -v\n", left, left == 1 ? "" : "s");
+        emit(c, true);
     }
 }
 

@@ -134,6 +134,6 @@ enum mt_status mt_input_ends(struct mt_input *in, struct mt_machine *m, const ch
         return in->failure.code;
     }
     uint64_t end = in->base + (uint64_t)(in->end - in->window);
-    return mt_fail(m->err, MT_FORMAT, end, "the input ends in the middle, at byte %" PRIu64 " (%s)", end,
-                   what);
+    return mt_fail(m->err, MT_FORMAT, end, "the input ends in the middle, at byte %" PRIu64 " (%s)",
+                   end, what);
 }

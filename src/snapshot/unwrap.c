@@ -377,8 +377,9 @@ struct mt_byte_source *mt_source_html(struct mt_input *below, struct mt_error *e
         } else {
             mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
                     "not a memory snapshot (HTML without a snapshot in it)");
-            mt_hint(err, "PyTorch's own pages carry their snapshot and are read as they are; a page "
-                         "that memtool made holds none: give the file it was made from");
+            mt_hint(err,
+                    "PyTorch's own pages carry their snapshot and are read as they are; a page "
+                    "that memtool made holds none: give the file it was made from");
         }
     } else if (!(s = mt_mem_zalloc(1, sizeof *s))) {
         mt_fail_nomem(err);

@@ -13,6 +13,7 @@ struct mt_advisor {
     struct mt_arena *arena; /* borrowed; holds all texts */
     const struct mt_facts *facts;
     enum mt_verdict verdict;
+    bool plain;           /* the snapshot is of a program without PyTorch */
     const char *snapshot; /* file that was given, or NULL */
     MT_VEC(struct mt_advice) list;
     bool no_memory;

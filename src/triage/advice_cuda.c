@@ -30,8 +30,9 @@ static void advise_size(struct mt_advisor *a)
 {
     mt_advise(a, "look_at_the_size", true);
     mt_advise_text(a,
-                   "Look at how the size of this call comes about: a product that is larger than "
-                   "meant, a negative number that became unsigned, bytes counted twice.");
+                   "Look at how the size of this call%s%s comes about: a product that is larger "
+                   "than meant, a negative number that became unsigned, bytes counted twice.",
+                   a->facts->asker ? " in " : "", a->facts->asker ? a->facts->asker : "");
     mt_advise_command(a, "memtool trace --stack full %s | tail -n 20", file_of(a));
     mt_advise_why(a, "%s were asked for at once.", mt_advice_size(a->facts->requested).s);
     mt_advise(a, "pieces", true);

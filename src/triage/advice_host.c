@@ -134,7 +134,10 @@ void mt_advice_host(struct mt_advisor *a, enum mt_incident_kind kind)
                        "what the cache loses.");
         mt_advise_command(a, "memtool peak %s", a->snapshot);
         mt_advise_command(a, "memtool frag %s", a->snapshot);
-        mt_advise_why(a, "To catch a failure, dump in the except block or with an OOM observer.");
+        mt_advise_why(a, a->plain ? "memtool capture keeps a failure by itself: run the program "
+                                    "under it until it fails."
+                                  : "To catch a failure, dump in the except block or with an OOM "
+                                    "observer.");
         return;
     }
     if (kind == MT_KIND_COUNT) {

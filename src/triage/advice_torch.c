@@ -289,8 +289,10 @@ static void advise_oversized(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
     mt_advise(a, "look_at_the_shape", true);
-    mt_advise_text(a, "Look at the line that raised it and print the shapes there: one dimension "
-                      "is far larger than meant, or a product of two (an N x N matrix).");
+    mt_advise_text(a,
+                   "Look at %s and print the shapes there: one dimension is far larger than "
+                   "meant, or a product of two (an N x N matrix).",
+                   f->asker_is_line ? f->asker : "the line that raised it");
     mt_advise_command(a, "print(x.shape, x.dtype, x.numel() * x.element_size() / 2**30, 'GiB')");
     if (f->requested) {
         double billions = (double)f->requested / 4e9;

@@ -40,6 +40,7 @@ void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule)
     rule->say(&t->facts, &buf);
     t->no_memory |= buf.failed;
     if (buf.n > 0) {
+        t->rules_said |= t->evidence.n < 64 ? UINT64_C(1) << t->evidence.n : 0;
         add(t, mt_buf_view(&buf));
     }
     mt_buf_release(&buf);
@@ -180,8 +181,13 @@ static void say_device_used(struct mt_triage *t)
 {
     const struct mt_facts *f = &t->facts;
     uint64_t used = f->device_used;
-    if (!used || (f->account && mt_account_is_whole(f->account))) {
+    if (!used || (f->account && (mt_account_is_whole(f->account) || f->account->beyond > 0))) {
         return; /* the account says it */
+    }
+    if (mt_facts_has(f, MT_OOM_TOTAL) && used > f->total + f->total / 50) {
+        mt_evidence_add(t, "%s as in use is more than the card has (%s): it was left aside.",
+                        size(used).s, size(f->total).s);
+        return;
     }
     if (mt_facts_has(f, MT_OOM_RESERVED)) {
         uint64_t rest = used > f->reserved ? used - f->reserved : 0;

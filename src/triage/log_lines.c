@@ -213,26 +213,73 @@ static bool contains_folded(struct mt_str s, const char *word)
     return false;
 }
 
-/* What marks the inside of a bracket as the name of a rank: [rank3], [TP1], [default0], [Rank 0].
- */
-static bool names_rank(struct mt_str s)
+/* The number right behind a word at `at`, over at most two of `between`; -1: none. */
+static int64_t number_behind(struct mt_str s, size_t at, const char *between)
 {
-    static const char *const WORDS[] = {"rank", "tp",      "dp",    "pp",
-                                        "ep",   "default", "local", "worker"};
-    if (s.n == 0 || s.n > 40 || number_in(s) < 0) {
-        return false;
+    size_t skipped = 0;
+    while (skipped < 2 && at < s.n && s.p[at] && strchr(between, s.p[at])) {
+        skipped++;
+        at++;
     }
-    if (is_digit(s.p[0]) && s.n <= 4) {
-        return true; /* mpirun's and NCCL's [3], [1,3] */
+    return at < s.n && is_digit(s.p[at]) ? number_in((struct mt_str){s.p + at, s.n - at}) : -1;
+}
+
+static bool begins_folded(struct mt_str s, size_t at, const char *word)
+{
+    size_t n = strlen(word);
+    return n <= s.n - at && contains_folded((struct mt_str){s.p + at, n}, word);
+}
+
+/* "rank3", "Rank 0", "local_rank: 2", "global_rank=7". */
+static int64_t rank_word(struct mt_str s)
+{
+    int64_t rank = -1;
+    for (size_t at = 0; at < s.n && rank < 0; at++) {
+        rank = begins_folded(s, at, "rank") ? number_behind(s, at + 4, " _-=:#") : -1;
     }
-    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
-        size_t n = strlen(WORDS[i]);
-        struct mt_str head = {s.p, n < s.n ? n : s.n};
-        if (contains_folded(head, WORDS[i])) {
-            return true;
+    return rank;
+}
+
+/* What else marks a rank: TP1, DP0 TP1, default0, worker-3, VllmWorker 2; never a source line such
+ * as worker_base.py:620 or gpu_worker:620. */
+static int64_t group_word(struct mt_str s)
+{
+    static const struct {
+        const char *word;
+        bool within; /* letters may stand before it */
+    } WORDS[] = {{"tp", false},      {"dp", false},    {"pp", false},   {"ep", false},
+                 {"default", false}, {"local", false}, {"worker", true}};
+    for (size_t at = 0; at < s.n; at++) {
+        bool begins = at == 0 || !isalpha((unsigned char)s.p[at - 1]);
+        for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+            int64_t rank = (begins || WORDS[i].within) && begins_folded(s, at, WORDS[i].word)
+                               ? number_behind(s, at + strlen(WORDS[i].word), " _-=#")
+                               : -1;
+            if (rank >= 0) {
+                return rank;
+            }
         }
     }
-    return false;
+    return -1;
+}
+
+/* The rank that the inside of a bracket names, -1: none. Plain numbers are NCCL's [3] and mpirun's
+ * [1,3], which is rank 3 of job 1. */
+static int64_t rank_named(struct mt_str s)
+{
+    size_t plain = 0, last = 0;
+    while (plain < s.n && (is_digit(s.p[plain]) || s.p[plain] == ',')) {
+        last = s.p[plain] == ',' ? plain + 1 : last;
+        plain++;
+    }
+    if (s.n == 0 || s.n > 40) {
+        return -1;
+    }
+    if (plain == s.n && s.n <= 5) {
+        return number_in((struct mt_str){s.p + last, s.n - last});
+    }
+    int64_t rank = rank_word(s);
+    return rank >= 0 ? rank : group_word(s);
 }
 
 /* "[...]" with an optional colon. */
@@ -249,9 +296,10 @@ static size_t bracket_token(struct mt_str s, struct prefix *p)
         return 0;
     }
     struct mt_str inside = {s.p + 1, i - 1};
-    if (names_rank(inside)) {
+    int64_t rank = rank_named(inside);
+    if (rank >= 0) {
         add_origin(p, inside);
-        p->rank = number_in(inside);
+        p->rank = rank;
     } else if (contains_folded(inside, "cuda")) {
         return 0; /* "[CUDA] out of memory": says what failed */
     }
@@ -275,9 +323,8 @@ static size_t paren_token(struct mt_str s, struct prefix *p)
         return 0;
     }
     add_origin(p, inside);
-    if (contains_folded(inside, "rank")) {
-        p->rank = number_in(inside);
-    }
+    int64_t rank = rank_word(inside);
+    p->rank = rank >= 0 ? rank : p->rank;
     return i + 1;
 }
 

@@ -21,6 +21,8 @@ struct mt_facts {
     bool expandable_fails;    /* a replay with it failed as well */
     bool expandable_serves;   /* a replay with it served the request */
     bool replays_fail;        /* every setting that was replayed failed as well */
+    const char *asker;        /* the line that asked for the memory, in words, or NULL */
+    bool asker_is_line;       /* of source, not a place in a library */
     const char *pin;          /* the stack that pins most free memory, in words, or NULL */
     const char *serving_conf; /* another setting whose replay did, or NULL */
     uint64_t device_used;     /* as nvidia-smi says; 0: not known */

@@ -34,8 +34,11 @@ void mt_say_request_card(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_request_limit(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "One request of %s is above everything this process may take (%s).",
-                  text(f->requested).s, text(f->allowed).s);
+    bool inferred = f->incident->allowed_below > 0;
+    mt_buf_printf(out, "One request of %s is above everything this process %s take (%s%s).",
+                  text(f->requested).s, inferred ? "seems to be allowed to" : "may",
+                  inferred ? "below " : "",
+                  text(inferred ? f->incident->allowed_below : f->allowed).s);
 }
 
 void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
@@ -68,8 +71,16 @@ void mt_say_kind_limit(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
 {
     uint64_t held = f->reserved > f->allocated ? f->reserved : f->allocated;
-    mt_buf_printf(out, "This process may take %s and holds %s; %s more would go beyond it.",
-                  text(f->allowed).s, text(held).s, text(f->requested).s);
+    if (f->incident->allowed_below > 0) { /* no file names the limit; its refusals tell of it */
+        mt_buf_printf(out,
+                      "This process seems to have a limit, at least %s and below %s: it holds %s, "
+                      "and %s more was refused.",
+                      text(f->allowed).s, text(f->incident->allowed_below).s, text(held).s,
+                      text(f->requested).s);
+    } else {
+        mt_buf_printf(out, "This process may take %s and holds %s; %s more would go beyond it.",
+                      text(f->allowed).s, text(held).s, text(f->requested).s);
+    }
     if (f->free > f->requested) {
         mt_buf_printf(out, " The card still had %s free.", text(f->free).s);
     }
@@ -141,12 +152,22 @@ void mt_say_others(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
 {
+    bool shot = strcmp(f->incident->format, "snapshot") == 0;
+    uint64_t context = f->account ? mt_account_sum(f->account, MT_OWNER_CONTEXT) : 0;
+    if (context > 0 && f->account->used_known) {
+        uint64_t rest = f->account->over ? 0 : mt_account_sum(f->account, MT_OWNER_UNEXPLAINED);
+        mt_buf_printf(out,
+                      "%s of the card (%.0f %%) is in use and not this process's as far as it was "
+                      "watched: other processes, or calls that are not watched.",
+                      text(rest).s, per_cent(rest, f->total));
+        return;
+    }
     mt_buf_printf(out,
                   "%s of the card (%.0f %%) is in use outside %s allocator: other processes "
-                  "or this one's CUDA context and libraries (the message does not say which; a "
+                  "or this one's CUDA context and libraries (the %s does not say which; a "
                   "context takes 0.5 to 1 GiB).",
                   text(f->unexplained).s, per_cent(f->unexplained, f->total),
-                  mt_facts_plain(f) ? "its" : "PyTorch's");
+                  mt_facts_plain(f) ? "its" : "PyTorch's", shot ? "snapshot" : "message");
 }
 
 void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
@@ -229,7 +250,12 @@ void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
 {
-    if (known(f, MT_OOM_REQUESTED)) {
+    if (known(f, MT_OOM_ALLOCATED) || known(f, MT_OOM_RESERVED)) {
+        mt_buf_printf(out,
+                      "The message tells what the program held (%s), but neither the card's size "
+                      "nor what was free.",
+                      text(f->allocated > f->reserved ? f->allocated : f->reserved).s);
+    } else if (known(f, MT_OOM_REQUESTED)) {
         mt_buf_printf(out,
                       "Only the size asked for is printed (%s); how full the card was, and with "
                       "what, is not.",

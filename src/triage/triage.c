@@ -201,6 +201,8 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     f->expandable_serves = trial && !f->expandable_fails;
     f->serving_conf = t->shot ? serving_conf(t->shot) : NULL;
     f->replays_fail = t->shot && t->shot->n_trials > 0 && f->expandable_fails && !f->serving_conf;
+    f->asker = t->shot ? mt_shot_asker(t, t->shot) : NULL;
+    f->asker_is_line = f->asker && mt_shot_asker_is_line(t, t->shot);
     f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;
     f->device_used = used_on(t, i->device);
     f->account = t->shot ? &t->shot->account : NULL;
@@ -344,6 +346,7 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
     out->confidence = MT_CONFIDENCE_MEDIUM;
     t->advisor.facts = NULL;
     match_shots(t, NULL);
+    t->advisor.plain = t->shot && t->shot->account.recorded.plain;
     if (t->log.lines > 0) {
         mt_evidence_nothing(t);
     }
@@ -388,6 +391,7 @@ static void hand_out(struct mt_triage *t, struct mt_triage_result *out)
     out->incidents_dropped = t->log.incidents.dropped;
     out->evidence = t->evidence.v;
     out->n_evidence = t->evidence.n;
+    out->rules_said = t->rules_said;
     out->why = t->evidence.n ? t->evidence.v[0] : MT_STR("");
     out->advice = t->advisor.list.v;
     out->n_advice = t->advisor.list.n;
@@ -410,6 +414,7 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     struct mt_incidents *incidents = &t->log.incidents;
     *out = (struct mt_triage_result){.cause = SIZE_MAX};
     t->evidence.n = 0;
+    t->rules_said = 0;
     t->advisor.list.n = 0;
     t->advisor.arena = &t->arena;
     t->advisor.snapshot = t->shots.n > 0 ? t->shots.v[0].file : NULL;

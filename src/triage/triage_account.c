@@ -17,16 +17,28 @@ enum { OWNERS_SAID = 5 };
 enum mt_status mt_shot_account(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)
 {
     struct mt_trace trace = mt_device_trace(shot->snapshot, shot->device);
+    const struct mt_smi *smi = t->options.smi;
+    const struct mt_smi_gpu *gpu = smi ? mt_smi_gpu_find(smi, shot->device) : NULL;
+    bool said = t->options.device_used > 0 || (gpu && gpu->used_known);
     struct mt_account_figures given = {
         .used_known = t->options.device_used > 0,
         .used = t->options.device_used,
-        .smi = t->options.smi,
+        .smi = smi,
         .source = t->options.device_used > 0 ? "--device-used" : "nvidia-smi",
-        .free_known = shot->oom && shot->oom->addr > 0,
+        .free_known = shot->oom && shot->oom->addr > 0 && !said, /* what the user says counts */
         .free = shot->oom ? shot->oom->addr : 0,
         .after = shot->oom ? (size_t)(shot->oom - shot->snapshot->events) - trace.first + 1 : 0};
     mt_account_release(&shot->account);
-    return mt_account_find(&shot->account, shot->snapshot, shot->device, &given, err);
+    MT_TRY(mt_account_find(&shot->account, shot->snapshot, shot->device, &given, err));
+    uint64_t beyond = shot->account.beyond;
+    if (beyond > 0 && shot->oom && shot->oom->addr > 0) { /* then what the event recorded */
+        given.used_known = false;
+        given.free_known = true;
+        mt_account_release(&shot->account);
+        MT_TRY(mt_account_find(&shot->account, shot->snapshot, shot->device, &given, err));
+        shot->account.beyond = beyond;
+    }
+    return MT_OK;
 }
 
 static uint64_t sum_of(const struct mt_account *a, const enum mt_owner_kind *kinds, size_t n)
@@ -56,6 +68,12 @@ void mt_shot_figures(const struct mt_shot *shot, struct mt_incident *i)
         mt_oom_set(&i->numbers, MT_OOM_PROCESS, a->process);
         i->own_process = a->own_is_inferred ? "inferred" : "printed";
     }
+    if (a->own_is_inferred ||
+        a->own_is_missing) { /* what no list names is not known to be theirs */
+        mt_oom_set(&i->numbers, MT_OOM_OTHERS, mt_account_sum(a, MT_OWNER_OTHER_PROCESS));
+    } else if (a->recorded.watched && mt_account_sum(a, MT_OWNER_CONTEXT) > 0) {
+        mt_oom_set(&i->numbers, MT_OOM_OTHERS, mt_account_sum(a, MT_OWNER_BEFORE));
+    }
 }
 
 static void add_owner(struct mt_buf *line, const struct mt_owner *o, bool first)
@@ -65,7 +83,7 @@ static void add_owner(struct mt_buf *line, const struct mt_owner *o, bool first)
     mt_buf_printf(line, " %s", mt_advice_size(o->bytes).s);
 }
 
-void mt_evidence_account(struct mt_triage *t, const struct mt_account *a)
+static void say_owners(struct mt_triage *t, const struct mt_account *a)
 {
     struct mt_buf line = {0};
     size_t said = 0;
@@ -91,4 +109,36 @@ void mt_evidence_account(struct mt_triage *t, const struct mt_account *a)
         mt_evidence_add(t, "Who holds the card: %s.", line.p);
     }
     mt_buf_release(&line);
+}
+
+/* Where what the user gave cannot be, or is of another moment than the event. */
+static void say_doubts(struct mt_triage *t, const struct mt_account *a)
+{
+    const struct mt_event *oom = t->shot ? t->shot->oom : NULL;
+    if (a->beyond > 0) {
+        mt_evidence_add(t, "%s as in use is more than the card has (%s): it was left aside.",
+                        mt_advice_size(a->beyond).s, mt_advice_size(a->total).s);
+    } else if (a->used_known && a->total_known && oom && oom->addr > 0 && oom->addr <= a->total) {
+        uint64_t then = a->total - oom->addr, used = a->used;
+        uint64_t apart = then > used ? then - used : used - then;
+        if (apart >= a->total / 50) {
+            mt_evidence_add(t,
+                            "%s is of another moment: when it failed, the driver had %s in use, "
+                            "%s %s.",
+                            a->source, mt_advice_size(then).s, mt_advice_size(apart).s,
+                            then > used ? "more" : "less");
+        }
+    }
+    if (a->own_is_missing) {
+        mt_evidence_add(t,
+                        "No process that nvidia-smi lists is large enough to be this one, which "
+                        "holds at least %s: another card, another moment, or it had ended.",
+                        mt_advice_size(a->process).s);
+    }
+}
+
+void mt_evidence_account(struct mt_triage *t, const struct mt_account *a)
+{
+    say_owners(t, a);
+    say_doubts(t, a);
 }

@@ -95,12 +95,20 @@ static enum mt_status holders(struct mt_shot *shot, const struct mt_replay *r,
     return status;
 }
 
+/* One line may be reached by several ways; whoever reads it sees one line. */
+static bool by_line(const struct mt_triage *t)
+{
+    return t->options.user_frame && t->options.line_label;
+}
+
 static enum mt_status look(struct mt_triage *t, struct mt_shot *shot, const struct mt_replay *r,
                            struct mt_error *err)
 {
     struct mt_moment at = {.kind = shot->oom ? MT_AT_OOM : MT_AT_END};
-    struct mt_peak_options peak = {
-        .at = at, .by = MT_BY_STACK, .user_frame = t->options.user_frame, .ctx = t->options.ctx};
+    struct mt_peak_options peak = {.at = at,
+                                   .by = by_line(t) ? MT_BY_LINE : MT_BY_STACK,
+                                   .user_frame = t->options.user_frame,
+                                   .ctx = t->options.ctx};
     struct mt_leak_options leak = {.threshold = MT_LEAK_THRESHOLD};
     struct mt_settings settings;
     mt_settings_get(shot->snapshot, &settings);
@@ -139,6 +147,7 @@ static enum mt_status what_if(struct mt_shot *shot, struct mt_sim *sim, struct m
     if (status == MT_OK) {
         const struct mt_sim_bound *limit = mt_sim_limit(sim);
         shot->limit = limit->known ? limit->bytes : 0;
+        shot->limit_below = limit->known && !limit->given && limit->has_below ? limit->below : 0;
         shot->exact = recorded.fidelity.final_layout_match;
     }
     if (status == MT_OK && !shot->expandable) {
@@ -277,6 +286,7 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
     if (shot->limit > 0) {
         mt_oom_set(&i.numbers, MT_OOM_ALLOWED, shot->limit);
         i.numbers.derived |= 1u << MT_OOM_ALLOWED;
+        i.allowed_below = shot->limit_below;
     }
     mt_shot_figures(shot, &i);
     mt_log_fields_derive(&i);
@@ -315,6 +325,19 @@ static const char *kept_label(struct mt_triage *t, const struct mt_shot *shot, u
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot)
 {
     return kept_label(t, shot, shot->leaks.stacks.n ? shot->leaks.stacks.v[0].stack : 0);
+}
+
+const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot)
+{
+    uint32_t stack = shot->oom ? shot->oom->stack : 0;
+    return stack && shot->snapshot->stacks[stack].n > 0 ? kept_label(t, shot, stack) : NULL;
+}
+
+bool mt_shot_asker_is_line(const struct mt_triage *t, const struct mt_shot *shot)
+{
+    uint32_t stack = shot->oom && t->options.user_frame ? shot->oom->stack : 0;
+    uint32_t frame = stack ? t->options.user_frame(t->options.ctx, shot->snapshot, stack) : 0;
+    return frame && shot->snapshot->frames[frame].line > 0;
 }
 
 const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot)
@@ -364,7 +387,11 @@ static void say_holders(struct mt_triage *t, const struct mt_shot *shot)
     for (size_t i = 0; i < shot->peak.rows.n && i < 3; i++) {
         const struct mt_peak_row *row = &shot->peak.rows.v[i];
         mt_buf_text(&line, i ? ", " : "Snapshot: most is held by ");
-        label(t, shot, row->stack, &line);
+        if (by_line(t)) {
+            t->options.line_label(t->options.ctx, &line, shot->snapshot, row);
+        } else {
+            label(t, shot, row->stack, &line);
+        }
         mt_buf_printf(&line, " (%s, %.0f %%)", size(row->bytes).s,
                       100 * mt_share(row->bytes, shot->peak.bytes));
     }
@@ -373,6 +400,14 @@ static void say_holders(struct mt_triage *t, const struct mt_shot *shot)
         mt_evidence_add(t, "%s.", line.p);
     }
     mt_buf_release(&line);
+}
+
+/* What stands from `begin` on, a label, begins the line as well, behind "Snapshot: ". */
+static bool is_repeated(const struct mt_buf *line, size_t begin)
+{
+    struct mt_str all = mt_buf_view(line), head = MT_STR("Snapshot: ");
+    struct mt_str rest = {all.p + head.n, all.n - head.n};
+    return begin < all.n && mt_str_starts(rest, (struct mt_str){all.p + begin, all.n - begin});
 }
 
 static void say_pins(struct mt_triage *t, const struct mt_shot *shot)
@@ -388,8 +423,12 @@ static void say_pins(struct mt_triage *t, const struct mt_shot *shot)
         if (pin->free_held < cached / 10) {
             break;
         }
+        size_t begin = line.n + 2;
         mt_buf_text(&line, i ? "; " : "Snapshot: ");
         label(t, shot, pin->stack, &line);
+        if (i && is_repeated(&line, begin)) {
+            mt_buf_text(&line, ", called from elsewhere,");
+        }
         mt_buf_printf(&line, " pins %s of free memory with %s live", size(pin->free_held).s,
                       size(pin->live_bytes).s);
     }
@@ -444,6 +483,9 @@ static void say_shot(struct mt_triage *t, const struct mt_shot *shot, enum mt_ve
 
 void mt_evidence_shots(struct mt_triage *t, enum mt_verdict verdict)
 {
+    if (t->shot && t->facts.asker && verdict != MT_VERDICT_NOT_OOM) {
+        mt_evidence_add(t, "Snapshot: the request came from %s.", t->facts.asker);
+    }
     if (t->shot) {
         mt_evidence_account(t, &t->shot->account);
         say_shot(t, t->shot, verdict);

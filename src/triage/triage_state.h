@@ -34,7 +34,8 @@ struct mt_shot {
     struct mt_leaks leaks;
     struct mt_account account; /* at that event, or at the end */
     bool expandable;           /* recorded with expandable segments */
-    uint64_t limit;            /* of the process, inferred by the replay; 0: none */
+    uint64_t limit;            /* of the process, inferred by the replay: at least; 0: none */
+    uint64_t limit_below;      /* below this; 0: not known */
     bool exact;                /* the replay met the recording exactly */
     struct mt_shot_trial trials[MT_SHOT_TRIALS];
     size_t n_trials;
@@ -50,6 +51,7 @@ struct mt_triage {
     struct mt_facts facts;
     struct mt_advisor advisor;
     MT_VEC(struct mt_str) evidence;
+    uint64_t rules_said; /* as in the result */
     MT_VEC(struct mt_series) series;
     const struct mt_shot *shot; /* the one that belongs to the event, or NULL */
     bool no_memory;
@@ -68,6 +70,10 @@ bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i);
 struct mt_incident mt_shot_incident(const struct mt_shot *shot);
 /* The stack that grows most, in words; in the arena. */
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
+/* The line whose request failed, likewise; NULL: not recorded. */
+const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot);
+/* Whether that is a line of source, not a place in a library. */
+bool mt_shot_asker_is_line(const struct mt_triage *t, const struct mt_shot *shot);
 /* The stack that pins most free memory, likewise; NULL: nothing is pinned. */
 const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot);
 /* What the snapshots show, in the order that suits the verdict. */

@@ -55,9 +55,11 @@ static const struct row {
     {BYTES("\x80\x04j\1\2"), MT_FORMAT, 5,
      "the input ends in the middle, at byte 5 (opcode LONG_BINGET at byte 2 needs 2 more bytes)"},
     {BYTES("\x80\x04\x8c\x09seg"), MT_FORMAT, 7,
-     "the input ends in the middle, at byte 7 (opcode SHORT_BINUNICODE at byte 2 needs 6 more bytes)"},
+     "the input ends in the middle, at byte 7 (opcode SHORT_BINUNICODE at byte 2 needs 6 more "
+     "bytes)"},
     {BYTES("\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\xff"), MT_FORMAT, 11,
-     "the input ends in the middle, at byte 11 (opcode BINBYTES8 at byte 2 needs 18446744073709551615 more "
+     "the input ends in the middle, at byte 11 (opcode BINBYTES8 at byte 2 needs "
+     "18446744073709551615 more "
      "bytes)"},
     {BYTES("\x80\x04]h\x07."), MT_FORMAT, 3, "memo index 7 was never stored"},
     {BYTES("\x80\x04]r\xff\xff\xff\xff."), MT_FORMAT, 3,
@@ -106,7 +108,8 @@ static const struct row {
     {BYTES("{\"segments\":[] \"x\"}"), MT_FORMAT, 15,
      "JSON: expected ',' or '}', found '\"' at byte 15"},
     {BYTES("{\"segments\":[]}x"), MT_FORMAT, 15, "JSON: expected the end, found 'x' at byte 15"},
-    {BYTES("{\"segments\":["), MT_FORMAT, 13, "the input ends in the middle, at byte 13 (inside JSON)"},
+    {BYTES("{\"segments\":["), MT_FORMAT, 13,
+     "the input ends in the middle, at byte 13 (inside JSON)"},
     {BYTES("{\"segm"), MT_FORMAT, 6, "the input ends in the middle, at byte 6 (inside a string)"},
     {BYTES("{\"a\\q\":1}"), MT_FORMAT, 1, "JSON: a string with a malformed escape at byte 1"},
     {BYTES("[1,]"), MT_FORMAT, 3, "JSON: expected a value, found ']' at byte 3"},

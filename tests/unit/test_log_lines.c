@@ -22,6 +22,19 @@ static const struct {
 } CASES[] = {
     {"Tried to allocate 2.00 GiB", "triedtoallocate2.00gib", -1, false},
     {"[rank3]: CUDA out", "cudaout", 3, true},
+    {"[Rank 7] a b", "ab", 7, true},
+    {"[local_rank: 2] a b", "ab", 2, true},
+    {"[node 4 rank 13] a b", "ab", 13, true},
+    {"[TP1] a b", "ab", 1, true},
+    {"[DP0 TP1] a b", "ab", 0, true},
+    {"[default5]:a b", "ab", 5, true},
+    {"[VllmWorker-3] a b", "ab", 3, true},
+    {"[1,3] a b", "ab", 3, true}, /* mpirun: job 1, rank 3 */
+    {"(Worker pid=206994, rank=3) a b", "ab", 3, true},
+    {"(RayWorkerWrapper pid=206994) ERROR 03-27 10:29:13 [worker_base.py:620] a b", "ab", -1, true},
+    {"[gpu_worker:620] a b", "ab", -1, false}, /* lines of sources are no ranks */
+    {"[tp_worker.py:86] a b", "ab", -1, false},
+    {"[rank_utils.py:12] a b", "ab", -1, false},
     {"2024-11-20 14:37:16 [rank12]: a b", "ab", 12, true},
     {"[TP1] Scheduler hit", "schedulerhit", 1, true},
     {"(VllmWorkerProcess pid=2421) ERROR 10-14 12:32:47 multiproc.py:233] torch", "torch", -1,

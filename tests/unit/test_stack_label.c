@@ -122,4 +122,41 @@ START_TEST(as_json)
 }
 END_TEST
 
-UNIT_MAIN("stack_label", internal_frames, labels, lines, as_json)
+/* Compiled frames alone, as memtool's capture records them in a program of Python. */
+START_TEST(the_operator_under_the_interpreter)
+{
+    static const struct {
+        const char *file, *name;
+    } ROWS[] = {
+        {"/v/lib/python3.12/site-packages/torch/lib/libc10_cuda.so", "+0x2f4cb"},
+        {"/v/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so",
+         "_ZN2at6detail10empty_cudaEN3c108ArrayRefIlEE"},
+        {"/v/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so",
+         "_ZN2at4_ops10zeros_like4callERKNS_6TensorE"},
+        {"/v/lib/python3.12/site-packages/torch/lib/libtorch_python.so", "+0x4fad90"},
+        {"/v/bin/python3", "+0x18216f"},
+        {"/v/bin/python3", "_PyObject_MakeTpCall"},
+        {"/home/me/python3_jobs", "run"},
+    };
+    struct mt_error err;
+    struct mt_builder *b = mt_builder_new(1);
+    for (size_t i = 0; i < MT_COUNT(ROWS); i++) {
+        struct mt_frame f = {.name = mt_builder_cstr(b, ROWS[i].name),
+                             .filename = mt_builder_cstr(b, ROWS[i].file)};
+        ck_assert_uint_eq(mt_builder_frame(b, &f), i + 1);
+    }
+    uint32_t operator_stack = mt_builder_stack(b, (uint32_t[]){1, 2, 3, 4, 5, 6}, 6);
+    uint32_t bare_stack = mt_builder_stack(b, (uint32_t[]){1, 5, 6}, 3);
+    uint32_t own_stack = mt_builder_stack(b, (uint32_t[]){1, 2, 7, 5}, 4);
+    ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
+    check_label(operator_stack, (struct mt_report){0},
+                "libtorch_cpu.so at::_ops::zeros_like::call");
+    ck_assert_uint_eq(mt_stack_user_frame(&s, operator_stack), 3);
+    check_label(bare_stack, (struct mt_report){0}, "python3 +0x18216f");
+    check_label(own_stack, (struct mt_report){0}, "python3_jobs run");
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+UNIT_MAIN("stack_label", internal_frames, labels, lines, as_json,
+          the_operator_under_the_interpreter)

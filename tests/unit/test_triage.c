@@ -174,6 +174,30 @@ START_TEST(contradictions_are_said)
 }
 END_TEST
 
+START_TEST(what_a_message_tells_is_not_denied)
+{
+    run("Out of memory allocating 25,600,000 bytes (allocated so far: 3,635,267,072 bytes).\n");
+    ck_assert_int_eq(result.verdict, MT_VERDICT_NO_NUMBERS);
+    ck_assert(says("what the program held (3.39 GiB)") && !says("Only the size"));
+    ck_assert_uint_eq(result.rules_said, 1);
+}
+END_TEST
+
+START_TEST(a_log_after_a_binary_one)
+{
+    struct mt_triage_options options = {0};
+    struct mt_error err;
+    struct mt_triage *t = mt_triage_new(&options);
+    const char *log = OOM("0", "1.00", "76.00");
+    ck_assert_int_eq(mt_triage_feed(t, "\1\2\3\4\5\6\0\0\0", 9, &err), MT_FORMAT);
+    ck_assert_int_eq(mt_triage_feed(t, log, strlen(log), &err), MT_OK);
+    ck_assert_int_eq(mt_triage_end(t, &err), MT_OK);
+    ck_assert_int_eq(mt_triage_decide(t, &result, &err), MT_OK);
+    ck_assert_uint_eq(result.n_incidents, 1);
+    mt_triage_free(t);
+}
+END_TEST
+
 START_TEST(ten_thousand_events)
 {
     struct mt_buf log = {0};
@@ -204,4 +228,5 @@ END_TEST
 UNIT_MAIN("triage", repetitions_are_one, what_was_survived_is_no_crash,
           a_look_alike_beside_an_event, settings_in_force, summary_tables, nvidia_smi,
           device_used_is_reconciled, when_it_happened, never_batch_advice_where_memory_is_free,
-          contradictions_are_said, ten_thousand_events, binary_is_refused)
+          contradictions_are_said, ten_thousand_events, binary_is_refused,
+          what_a_message_tells_is_not_denied, a_log_after_a_binary_one)
