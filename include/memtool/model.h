@@ -225,8 +225,13 @@ struct mt_source {
     int protocol;    /* pickle protocol, -1 when not a pickle */
     bool cpp_writer; /* the C++ writer's fingerprint (fixed 8-byte integers) */
     bool gzip, zip, html;
-    bool bare_list;         /* a list of segments at the top, no dict */
-    bool salvaged;          /* read up to a damage only */
+    bool bare_list; /* a list of segments at the top, no dict */
+    bool salvaged;  /* read up to a damage only */
+    bool trace_cut; /* with salvaged: traces from `first_cut` on have lost their end, so the
+                       segments are later than the last event, or not all there */
+    bool followed;  /* with trace_cut: the segments of those devices are now those after the
+                       last event that is left (cut_trace.h) */
+    size_t first_cut;
     uint64_t bytes;         /* unpacked bytes read */
     uint64_t damage_offset; /* with salvaged: where; else MT_NO_OFFSET */
     char damage[240];       /* with salvaged: what */
@@ -288,6 +293,9 @@ struct mt_snapshot {
 
 /* Frees everything that a reader or mt_builder_finish put into s. */
 void mt_snapshot_release(struct mt_snapshot *s);
+
+/* Memory that lives as long as s, not cleared; NULL when out of memory. */
+void *mt_snapshot_alloc(struct mt_snapshot *s, size_t count, size_t size);
 
 /* The value of a rare column of event `index`; whether its file had the key at all is in the shape.
  */

@@ -13,6 +13,7 @@
 #include "trace_totals.h"
 
 #include <memtool/checked.h>
+#include <memtool/cut_trace.h>
 #include <memtool/hash.h>
 
 struct scan {
@@ -130,6 +131,10 @@ static void find_start(struct scan *c, struct mt_device_totals *d, const struct 
     c->t.start_reserved = before > 0 ? (uint64_t)before : 0;
     c->t.whole = true;
     c->t.retries_known = c->t.complete && !c->doubt;
+    if (mt_trace_is_cut(s, d->device) && !s->source.followed) { /* the segments are later */
+        c->t.complete = c->t.retries_known = false;
+        c->t.ghosts = c->t.ghost_bytes = c->t.start_reserved = 0;
+    }
 }
 
 /* The filtered view: counts only what passes; facts of the whole trace stay. */

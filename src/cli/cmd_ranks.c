@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <memtool/cut_trace.h>
 #include <memtool/mem.h>
 #include <memtool/read.h>
 #include <memtool/report_ranks.h>
@@ -253,7 +254,10 @@ static enum mt_status read_snapshot(struct gathering *g, const struct named *f,
     struct mt_snapshot s;
     struct mt_read_options o = read_options(g);
     MT_TRY(mt_snapshot_read(f->path, &o, &s, err));
-    enum mt_status status = add_snapshot(g, &s, f->path, err);
+    enum mt_status status = mt_snapshot_follow_trace(&s, err);
+    if (status == MT_OK) {
+        status = add_snapshot(g, &s, f->path, err);
+    }
     mt_snapshot_release(&s);
     return status;
 }

@@ -57,6 +57,7 @@ const struct mt_command mt_cmd_segments = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct segments_settings),
+    .flags = MT_COMMAND_DUMP,
     .min_files = 1,
     .max_files = -1,
     .run = run,

@@ -123,7 +123,9 @@ enum mt_command_flag {
     MT_COMMAND_PAGER = 1,       /* text on a terminal goes through the pager */
     MT_COMMAND_NO_SNAPSHOT = 2, /* reads no snapshot: no --salvage and limits in its help */
     MT_COMMAND_STARTS = 4,      /* starts another program: no limits that it would inherit */
-    MT_COMMAND_NO_REPORT = 8    /* prints no report: no --json, -n and their kin */
+    MT_COMMAND_NO_REPORT = 8,   /* prints no report: no --json, -n and their kin */
+    MT_COMMAND_DUMP = 16        /* shows the dump alone: the segments of a salvaged file stay those
+                                   of the dump, though its trace may have lost its end */
 };
 
 /*

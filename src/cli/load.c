@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a snapshot for a verb: limits, the progress line on a terminal, what was salvaged. */
+#include <memtool/cut_trace.h>
 #include <memtool/read.h>
 
 #include "frame.h"
@@ -21,9 +22,13 @@ static struct mt_read_options read_options(struct mt_cli *cli, const struct mt_c
 
 /* Says how the reading ended; the exit code. */
 static int loaded(struct mt_cli *cli, const struct mt_common *common, const char *file,
-                  enum mt_status status, const struct mt_snapshot *s, const struct mt_error *err)
+                  enum mt_status status, struct mt_snapshot *s, struct mt_error *err)
 {
     if (status != MT_OK) {
+        return mt_cli_fail(cli, file, err);
+    }
+    if (!(cli->command->flags & MT_COMMAND_DUMP) && mt_snapshot_follow_trace(s, err) != MT_OK) {
+        mt_snapshot_release(s);
         return mt_cli_fail(cli, file, err);
     }
     if (s->source.salvaged) {

@@ -94,7 +94,8 @@ static uint64_t count_events(const struct mt_totals *t)
 }
 
 /* The command to run next: the question that this file can answer best. */
-static void add_next(struct mt_buf *b, const struct mt_report *r, const struct mt_totals *t)
+static void add_next(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                     const struct mt_totals *t)
 {
     const char *verb = "peak";
     if (count_action(t, MT_ACTION_OOM)) {
@@ -102,7 +103,7 @@ static void add_next(struct mt_buf *b, const struct mt_report *r, const struct m
     } else if (count_events(t) <= t->devices.n) {
         verb = "memory";
     }
-    mt_buf_printf(b, "memtool %s ", verb);
+    mt_buf_printf(b, "memtool %s %s", verb, s->source.salvaged ? "--salvage " : "");
     mt_text_safe(b, mt_str_from(r->file));
 }
 
@@ -248,7 +249,7 @@ static enum mt_status text(const struct mt_report *r, const struct mt_info *x, s
     }
     MT_TRY(mt_report_trust(r, s, trust, err));
     struct mt_buf b = {0};
-    add_next(&b, r, x->totals);
+    add_next(&b, r, s, x->totals);
     fprintf(r->out, "\nnext: %s\n", mt_buf_view(&b).p);
     failed |= b.failed;
     mt_buf_release(&b);
@@ -344,7 +345,7 @@ static enum mt_status json(const struct mt_report *r, const struct mt_info *x, b
     mt_put_u64(&p, root, "annotations", s->n_annotations);
     mt_info_settings_json(&p, root, s);
     put_trust(&p, root, r, s, x->trust);
-    add_next(&b, r, t);
+    add_next(&b, r, s, t);
     put_buf(&p, root, "next", &b);
     mt_buf_release(&b);
     return mt_put_end(&p, r, root, one_line, err);

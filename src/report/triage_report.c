@@ -194,7 +194,10 @@ static void print_verdict(struct screen *c)
     mt_buf_text(&c->text, c->lines ? "\n" : "");
     heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
     mt_buf_text(&line, x->n_incidents ? mt_verdict_text(x->verdict)
-                                      : "No sign of a GPU out-of-memory error was found.");
+                       : x->end_missing
+                           ? "What is left of the snapshot holds no GPU out-of-memory error, but "
+                             "its end is missing."
+                           : "No sign of a GPU out-of-memory error was found.");
     wrap_from(c, 9, 9, mt_buf_view(&line));
     c->text.failed |= line.failed;
     mt_buf_reset(&line);

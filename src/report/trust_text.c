@@ -50,6 +50,14 @@ static void say_salvaged(const struct saying *x)
     mt_buf_printf(
         x->b, "the file is damaged at byte %" PRIu64 "; the figures are of what was whole before",
         x->fact->first);
+    if (x->s->source.followed) {
+        mt_buf_text(x->b, "; the trace lost its end, and an out-of-memory event may have been in "
+                          "it: the state is that after the last event that is left, counted from "
+                          "an empty allocator (memtool segments --salvage: that of the dump)");
+    } else if (x->s->source.trace_cut) {
+        mt_buf_text(x->b, "; the trace lost its end, and this is the state of the dump, which is "
+                          "later than the last event that is left");
+    }
 }
 
 static void say_segments(const struct saying *x, const char *one, const char *many)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/hash.h>
 #include <memtool/keys.h>
 #include <memtool/vec.h>
@@ -499,4 +500,10 @@ void mt_snapshot_release(struct mt_snapshot *s)
 {
     mt_builder_free(s->owner);
     *s = (struct mt_snapshot){0};
+}
+
+void *mt_snapshot_alloc(struct mt_snapshot *s, size_t count, size_t size)
+{
+    size_t bytes;
+    return mt_mul_overflow(count, size, &bytes) ? NULL : mt_arena_alloc(&s->owner->arena, bytes);
 }

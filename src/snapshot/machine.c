@@ -23,7 +23,7 @@ enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint3
                                uint64_t max_events, struct mt_error *err)
 {
     *m = (struct mt_machine){
-        .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events};
+        .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events, .last_key = -1};
     if (!mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
         return mt_fail_nomem(err);
     }

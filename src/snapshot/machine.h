@@ -73,6 +73,7 @@ struct mt_machine {
     struct mt_key_ref last_text;    /* the last short string; `n` is its id */
     bool torn;      /* memory ran out in the middle of a fast path: nothing may be tried again */
     bool bare_list; /* finished: the top was a list of segments */
+    int last_key;   /* finished: enum mt_top_key of the dictionary's last one, -1: none */
 };
 
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,

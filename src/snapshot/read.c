@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memtool/keys.h>
+
 #include "readers.h"
 
 enum { MAX_WRAPPERS = 4, DEFAULT_MAX_DEPTH = 1000, SNIFF_BYTES = 16 };
@@ -194,6 +196,24 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     return status == MT_OK ? mt_machine_finish(m) : status;
 }
 
+/* What was being read at the damage is the last key of the top, since all writers write one after
+ * the other: the state and the traces belong together only when both came before it. */
+static void find_cut(int last_key, struct mt_snapshot *s)
+{
+    bool has_state = s->present >> MT_TOP_KEY_segments & 1;
+    struct mt_source *source = &s->source;
+    if (!source->salvaged || s->n_traces == 0) {
+        return;
+    }
+    if (last_key == MT_TOP_KEY_segments || !has_state) {
+        source->trace_cut = true;
+        source->first_cut = 0;
+    } else if (last_key == MT_TOP_KEY_device_traces) {
+        source->trace_cut = true;
+        source->first_cut = s->n_traces - 1;
+    }
+}
+
 static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
 {
     struct mt_builder *b = mt_builder_new(r->o->hash_seed);
@@ -214,13 +234,18 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
     }
     r->source.bare_list = m.bare_list;
     r->source.bytes = r->in.base + (uint64_t)(r->in.at - r->in.window);
+    int last_key = m.last_key;
     mt_machine_release(&m);
     if (status != MT_OK) {
         mt_builder_free(b);
         return status;
     }
     mt_builder_source(b, &r->source);
-    return mt_builder_finish(b, out, r->err);
+    status = mt_builder_finish(b, out, r->err);
+    if (status == MT_OK) {
+        find_cut(last_key, out);
+    }
+    return status;
 }
 
 static enum mt_status read_from(struct reading *r, struct mt_byte_source *source,

@@ -82,6 +82,7 @@ static enum mt_status put_top(struct mt_machine *m, void *into, int key, mt_word
     uint32_t first;
     uint32_t n;
     top->present |= 1u << key;
+    m->last_key = key;
     switch ((enum mt_top_key)key) {
     case MT_TOP_KEY_segments: return top_segments(m, "segments", w, false);
     case MT_TOP_KEY_host_segments: return top_segments(m, "host_segments", w, true);

@@ -14,7 +14,8 @@ struct mt_advisor {
     const struct mt_facts *facts;
     enum mt_verdict verdict;
     bool plain;           /* the snapshot is of a program without PyTorch */
-    const char *snapshot; /* file that was given, or NULL */
+    const char *snapshot; /* file that was given, with --salvage if it needs it; or NULL */
+    bool end_missing;     /* of its trace */
     MT_VEC(struct mt_advice) list;
     bool no_memory;
     struct mt_advice lost; /* takes the words of an entry that there was no memory for */

@@ -130,8 +130,9 @@ void mt_advice_host(struct mt_advisor *a, enum mt_incident_kind kind)
     if (kind == MT_KIND_COUNT && a->snapshot) {
         mt_advise(a, "look_at_the_snapshot", true);
         mt_advise_text(a,
-                       "The snapshot shows no failure. See who holds the memory at its peak, and "
-                       "what the cache loses.");
+                       "%s shows no failure. See who holds the memory at its peak, and what the "
+                       "cache loses.",
+                       a->end_missing ? "What is left of the snapshot" : "The snapshot");
         mt_advise_command(a, "memtool peak %s", a->snapshot);
         mt_advise_command(a, "memtool frag %s", a->snapshot);
         mt_advise_why(a, a->plain ? "memtool capture keeps a failure by itself: run the program "

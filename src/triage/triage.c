@@ -6,6 +6,9 @@
  */
 #include "triage_state.h"
 
+
+#include <inttypes.h>
+
 #include <memtool/mem.h>
 
 static const struct {
@@ -327,7 +330,7 @@ static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
 {
     const struct mt_incident *cause = &t->log.incidents.list.v[out->cause];
     match_shots(t, cause);
-    t->advisor.snapshot = t->shot ? t->shot->file : t->advisor.snapshot;
+    t->advisor.snapshot = t->shot ? t->shot->argument : t->advisor.snapshot;
     gather_facts(t, &t->facts, cause);
     t->advisor.facts = &t->facts;
     if (cause->verdict == MT_VERDICT_NOT_OOM) {
@@ -351,6 +354,14 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
         mt_evidence_nothing(t);
     }
     if (t->shot) {
+        if (t->shot->snapshot->source.trace_cut) {
+            out->end_missing = t->advisor.end_missing = true;
+            out->confidence = MT_CONFIDENCE_LOW;
+            mt_evidence_add(t,
+                            "The end of %s is missing (damaged at byte %" PRIu64
+                            "): an out-of-memory event may have been in it.",
+                            t->shot->file, t->shot->snapshot->source.damage_offset);
+        }
         mt_evidence_shots(t, MT_VERDICT_NOT_OOM);
     }
 }
@@ -416,8 +427,9 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     t->evidence.n = 0;
     t->rules_said = 0;
     t->advisor.list.n = 0;
+    t->advisor.end_missing = false;
     t->advisor.arena = &t->arena;
-    t->advisor.snapshot = t->shots.n > 0 ? t->shots.v[0].file : NULL;
+    t->advisor.snapshot = t->shots.n > 0 ? t->shots.v[0].argument : NULL;
     if (!collect_series(t)) {
         return mt_fail_nomem(err);
     }

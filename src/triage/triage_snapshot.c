@@ -19,13 +19,25 @@
 
 #define MIB ((uint64_t)1 << 20)
 
+/* What a command needs in front of a file that is damaged. */
+#define SALVAGE "--salvage "
+
 /* Beyond this many events a what-if run takes too long for a first look (about 1 s a million). */
 #define SIMULATED_EVENTS 2000000
 
 enum mt_status mt_triage_snapshot(struct mt_triage *t, const struct mt_snapshot *s,
                                   const char *file, struct mt_error *err)
 {
-    struct mt_shot shot = {.snapshot = s, .file = file, .device = -1};
+    struct mt_shot shot = {.snapshot = s, .file = file, .argument = file, .device = -1};
+    if (s->source.salvaged) {
+        char *argument = mt_arena_alloc(&t->arena, sizeof SALVAGE + strlen(file));
+        if (!argument) {
+            return mt_fail_nomem(err);
+        }
+        memcpy(argument, SALVAGE, sizeof SALVAGE - 1);
+        memcpy(argument + sizeof SALVAGE - 1, file, strlen(file) + 1);
+        shot.argument = argument;
+    }
     return mt_vec_push(&t->shots, shot) ? MT_OK : mt_fail_nomem(err);
 }
 
@@ -361,6 +373,7 @@ static uint64_t usable_hole(const struct mt_shot *shot)
 
 static void say_hole(struct mt_triage *t, const struct mt_shot *shot)
 {
+    bool cut = shot->snapshot->source.trace_cut;
     if (shot->oom && shot->account.recorded.watched) {
         return; /* each allocation is a segment of its own: there are no holes */
     }
@@ -374,10 +387,10 @@ static void say_hole(struct mt_triage *t, const struct mt_shot *shot)
                                  : 0)
                             .s);
     } else {
-        mt_evidence_add(t,
-                        "Snapshot: at its end %s allocated of %s reserved; it holds no "
-                        "out-of-memory event.",
-                        size(shot->frag.allocated).s, size(shot->frag.reserved).s);
+        mt_evidence_add(t, "Snapshot: %s %s allocated of %s reserved; %s out-of-memory event.",
+                        cut ? "after the last event that is left" : "at its end",
+                        size(shot->frag.allocated).s, size(shot->frag.reserved).s,
+                        cut ? "what is left holds no" : "it holds no");
     }
 }
 

@@ -26,6 +26,7 @@ struct mt_shot_trial {
 struct mt_shot {
     const struct mt_snapshot *snapshot; /* borrowed */
     const char *file;
+    const char *argument; /* of commands that read it: the file, with --salvage where it needs it */
     bool looked;
     int32_t device;             /* -1: nothing in it */
     const struct mt_event *oom; /* the last out-of-memory event, or NULL */
