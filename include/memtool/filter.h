@@ -67,6 +67,15 @@ enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *f
                                 const struct mt_snapshot *s, struct mt_error *err) MT_NODISCARD;
 void mt_filtered_release(struct mt_filtered *f);
 
+/*
+ * Whether what the filter names is in the file: its device, stream, private pool, annotation, a
+ * stack that its expressions let through. A report about none of it would read like one about
+ * memory that is fine. `any`: also whether a block or an event passes all of it together. Linear at
+ * worst. Errors: MT_NOT_FOUND, saying what is not there and what is.
+ */
+enum mt_status mt_filtered_check(struct mt_filtered *f, bool any, struct mt_error *err)
+    MT_NODISCARD;
+
 bool mt_filtered_device(const struct mt_filtered *f, int32_t device);
 
 /* Device, stream, pool. */

@@ -10,7 +10,8 @@
 /*
  * Keeps the segments, events and annotations that pass `filter` (device, stream, pool, events,
  * time, annotation; others must be open). Where the end of a device's trace is cut off, its
- * segments become those of the moment after the last event that stays. Errors: MT_NOMEM.
+ * segments become those of the moment after the last event that stays. Errors: MT_NOMEM,
+ * MT_NOT_FOUND (mt_filtered_check).
  */
 enum mt_status mt_view_slice(struct mt_view *v, const struct mt_filter *filter,
                              struct mt_error *err) MT_NODISCARD;

@@ -265,6 +265,9 @@ enum mt_status mt_view_slice(struct mt_view *v, const struct mt_filter *filter,
     struct mt_snapshot original = v->s; /* the filter looks at it while v->s changes */
     enum mt_status status = mt_filtered_init(&c.filtered, filter, &original, err);
     if (status == MT_OK) {
+        status = mt_filtered_check(&c.filtered, false, err);
+    }
+    if (status == MT_OK) {
         status = slice(&c, err);
     }
     mt_filtered_release(&c.filtered);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of the verbs that look at one device after the other. A device that is not in the file
- * is an error of the call; a filter that hides everything is not.
+ * The frame of the verbs that look at one device after the other. A filter that names what is not
+ * in the file, or hides everything, is an error of the call: a verdict on nothing is none.
  */
 #include "analysis_run.h"
 
@@ -81,6 +81,9 @@ static enum mt_status analyse(const struct file_run *x, const struct mt_snapshot
     }
     struct mt_filtered f;
     enum mt_status status = mt_filtered_init(&f, &rest, s, err);
+    if (status == MT_OK) {
+        status = mt_filtered_check(&f, true, err);
+    }
     if (status == MT_OK) {
         status = run_devices(x, s, &f, err);
     }

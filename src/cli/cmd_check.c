@@ -184,6 +184,9 @@ static int measure(struct mt_cli *cli, const struct check_settings *x, const cha
     struct mt_filtered f;
     enum mt_status status = mt_filtered_init(&f, &x->filter, &s, &err);
     if (status == MT_OK) {
+        status = mt_filtered_check(&f, true, &err);
+    }
+    if (status == MT_OK) {
         bool leaks = x->budget.rules >> MT_BUDGET_NO_LEAKS & 1;
         status = mt_budget_measure(facts, &s, &f, leaks, &err);
     }

@@ -95,6 +95,11 @@ static int pair_load(struct pair *p, struct mt_cli *cli, const struct compare_se
         }
         p->filtered++;
     }
+    /* What only one of them has is what a comparison is for. */
+    if (mt_filtered_check(&p->f[0], false, &err) != MT_OK &&
+        mt_filtered_check(&p->f[1], false, &err) != MT_OK) {
+        return mt_cli_fail(cli, files[1], &err);
+    }
     return worst;
 }
 

@@ -289,6 +289,9 @@ static enum mt_status export_to(struct mt_cli *cli, const struct convert_setting
     };
     enum mt_status status = mt_filtered_init(&filtered, &c->filter, s, err);
     if (status == MT_OK) {
+        status = mt_filtered_check(&filtered, false, err);
+    }
+    if (status == MT_OK) {
         status = mt_export_write(s, (enum mt_export_format)(c->format - FORMAT_EXPORTS), &o, to,
                                  &result, err);
     }

@@ -136,7 +136,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct stats_settings *o = settings;
     struct mt_card_input card = {0};
     struct stats_input in = {&card.figures};
-    struct mt_each_file each = {.report = report, .settings = &in};
+    struct mt_each_file each = {.report = report, .settings = &in, .verdict = true};
     int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
     code = code ? code : mt_card_input_read(cli, &o->card, &card);
     code = code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);

@@ -221,6 +221,9 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
     MT_TRY(mt_replay_init(&u.replay, s, device, err));
     enum mt_status status = mt_filtered_init(&filtered, &p->set->filter, s, err);
     if (status == MT_OK) {
+        status = mt_filtered_check(&filtered, true, err);
+    }
+    if (status == MT_OK) {
         fill_options(p, &u, term, &filtered);
         status = mt_timeline_init(&u.timeline, &u.replay, &u.options, err);
         mt_filtered_release(&filtered);

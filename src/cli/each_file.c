@@ -15,7 +15,10 @@ static int one_file(struct mt_cli *cli, const struct mt_common *common,
     struct mt_filtered f;
     enum mt_status status = mt_filtered_init(&f, filter, &s, &err);
     if (status == MT_OK) {
-        status = each->report(r, &s, &f, each, &err);
+        status = mt_filtered_check(&f, each->verdict, &err);
+        if (status == MT_OK) {
+            status = each->report(r, &s, &f, each, &err);
+        }
         mt_filtered_release(&f);
     }
     if (status != MT_OK) {

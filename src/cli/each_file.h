@@ -11,6 +11,7 @@ struct mt_each_file {
                              struct mt_filtered *f, const struct mt_each_file *each,
                              struct mt_error *err);
     const void *settings; /* of the verb */
+    bool verdict;         /* judges what it counts: a filter that hides everything is an error */
     bool several;         /* set by mt_cli_each_file: JSON objects go on one line each */
 };
 

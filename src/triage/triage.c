@@ -6,7 +6,6 @@
  */
 #include "triage_state.h"
 
-
 #include <inttypes.h>
 
 #include <memtool/mem.h>

@@ -17,7 +17,7 @@ try --pool small
 try --pool large
 try --size 1MiB:2MiB
 echo
-for window in "--freed" "--live" "--events 100:200" "--time 10ms:4.61s" "--stream 7"; do
+for window in "--freed" "--live" "--events 100:200" "--time 10ms:4.61s"; do
     set -- $window
     printf '%-28s%s\n' "$window" "$(line "$@")"
 done
