@@ -53,6 +53,7 @@ struct mt_frag {
     uint64_t rounding;       /* allocated beyond what was asked for */
     uint16_t main_stream;    /* the stream with most reserved memory */
     uint64_t failed_request; /* at an out-of-memory event: the block that was wanted, else 0 */
+    uint64_t failed_free;    /* what the driver had free then */
     uint64_t empty_cache;    /* what torch.cuda.empty_cache() would give back */
     MT_VEC(struct mt_frag_pool) pools; /* most free bytes first */
     MT_VEC(struct mt_frag_pin) pins;   /* most free_held first */

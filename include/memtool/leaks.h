@@ -28,7 +28,8 @@ enum mt_leak_reason {
     MT_LEAK_FLAT,       /* nothing rises in every third of the run */
     MT_LEAK_FILLED,     /* something rose and then stayed: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
-    MT_LEAK_RISES
+    MT_LEAK_RISES,
+    MT_LEAK_GIVEN_BACK /* it rose in steps of a few events, which the trace outlives: a fill */
 };
 
 /* Memory that rises in every third of the run and is not given back. */
@@ -52,7 +53,7 @@ struct mt_leaks {
     int64_t reserved_bytes_per_step;
     double fit; /* R squared of a straight line through what rises; 0 without */
     MT_VEC(struct mt_growth) stacks; /* fastest first */
-    uint64_t filled_bytes;           /* FILLED: what the largest cache holds */
+    uint64_t filled_bytes; /* FILLED: what the largest cache holds; GIVEN_BACK: what was filled */
     uint32_t filled_stack;
     bool has_peak;
     uint64_t last_peak; /* requested bytes at the highest point of the last whole period */
@@ -75,6 +76,10 @@ enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
                              const struct mt_replay *r, struct mt_filtered *f,
                              const struct mt_leak_options *o, struct mt_error *err) MT_NODISCARD;
 void mt_leaks_release(struct mt_leaks *l);
+
+/* Whether the steps are of a few events each: a program that only fills the card, one block after
+ * the other, looks like that. */
+bool mt_leaks_is_fill(const struct mt_leaks *l);
 
 /* ---- short lives and pending frees ---- */
 

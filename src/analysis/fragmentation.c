@@ -270,7 +270,9 @@ enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
     *out = (struct mt_frag){.device = r->device, .at = at->kind, .n_events = r->n};
     MT_TRY(mt_moment_find(at, r, &out->events_done, err));
     const struct mt_event *last = out->events_done ? &r->events[out->events_done - 1] : NULL;
-    out->failed_request = last && last->action == MT_ACTION_OOM ? last->size : 0;
+    bool failed = last && last->action == MT_ACTION_OOM;
+    out->failed_request = failed ? last->size : 0;
+    out->failed_free = failed ? last->addr : 0;
     struct mt_state st = {0};
     struct looker x = {.s = s,
                        .segments = s->segments,

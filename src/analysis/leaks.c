@@ -368,6 +368,41 @@ static enum mt_status analyse(struct walk *w, struct mt_leaks *out, const struct
     return MT_OK;
 }
 
+bool mt_leaks_is_fill(const struct mt_leaks *l)
+{
+    enum { FEW_EVENTS = 8 };
+    const struct mt_periods *p = &l->periods;
+    size_t n = mt_periods_count(p);
+    return n > 0 && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS;
+}
+
+/* A fill that does not last is none of a leak: at the end of the trace at least a quarter of what
+ * it took is gone. */
+static void take_back_fill(struct mt_leaks *out, const struct mt_replay *r)
+{
+    const struct mt_periods *p = &out->periods;
+    if (out->verdict != MT_LEAK_YES || !mt_leaks_is_fill(out)) {
+        return;
+    }
+    uint64_t begin = 0, end = 0;
+    struct mt_step at;
+    mt_replay_begin(r, &at);
+    while (mt_replay_next(r, &at) && at.index < p->bounds.v[p->bounds.n - 1]) {
+        begin = at.index <= p->bounds.v[0] ? at.live_bytes : begin;
+        end = at.live_bytes;
+    }
+    uint64_t grown = end > begin ? end - begin : 0;
+    if (end > r->end_bytes && end - r->end_bytes >= grown / 4) {
+        out->verdict = MT_LEAK_NO;
+        out->reason = MT_LEAK_GIVEN_BACK;
+        out->filled_bytes = grown;
+        out->stacks.n = 0;
+        out->bytes_per_step = 0;
+        out->fit = 0;
+        out->has_steps_left = false;
+    }
+}
+
 enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
                              const struct mt_replay *r, struct mt_filtered *f,
                              const struct mt_leak_options *o, struct mt_error *err)
@@ -383,6 +418,9 @@ enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
     }
     struct walk w = {.s = s, .r = r, .f = f, .out = out};
     enum mt_status status = analyse(&w, out, o, err);
+    if (status == MT_OK) {
+        take_back_fill(out, r);
+    }
     table_release(&w.t);
     mt_mem_free(w.row_of);
     return status;

@@ -205,6 +205,8 @@ bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
         return false; /* it may have taken the place of what is older than the trace */
     } else if (l->reason == MT_LEAK_FILLED) {
         mt_buf_printf(b, "Grew by %s, then stayed", mt_size_text(l->filled_bytes, f).s);
+    } else if (l->reason == MT_LEAK_GIVEN_BACK) {
+        mt_buf_printf(b, "Grew by %s, then given back", mt_size_text(l->filled_bytes, f).s);
     } else {
         mt_buf_text(b, "Does not grow from step to step after ");
         mt_label_event(b, l->periods.bounds.v[1]); /* the first period is warm-up */

@@ -2,6 +2,7 @@
 /* frag as text: how bad, what it is lost to, who pins it, where it comes from, what to do. */
 #include <inttypes.h>
 
+#include <memtool/checked.h>
 #include <memtool/query.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
@@ -301,6 +302,28 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
 
 /* ---- what to do ---- */
 
+/* Free memory was hardly cut up: what stood in the way of the request, from what the driver had. */
+static void print_failure(const struct mt_report *r, const struct mt_frag *f)
+{
+    fputs("\nUnder 20 % is normal: not why the request failed", r->out);
+    if (f->failed_request <= f->failed_free) {
+        fprintf(r->out,
+                ". The card had %s free, more than was asked for:\na limit of the process, or what "
+                "else the card was asked for then. Next: memtool triage\n",
+                mt_report_size(r, f->failed_free).s);
+    } else if (f->failed_request > mt_add_sat(f->failed_free, f->reserved)) {
+        fprintf(r->out,
+                ". It asked for more than the %s that the card had\nfree and all that is reserved "
+                "here together. Next: memtool triage\n",
+                mt_report_size(r, f->failed_free).s);
+    } else {
+        fprintf(r->out,
+                ", memory itself was full: the card had %s free.\nNext: memtool peak --at oom, "
+                "memtool leaks\n",
+                mt_report_size(r, f->failed_free).s);
+    }
+}
+
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
                          const struct mt_frag *f)
 {
@@ -315,9 +338,7 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
             fputs("If a request failed, look at --at oom, else at --at peak.\n", r->out);
         }
     } else if (f->class == MT_FRAG_NORMAL && f->failed_request) {
-        fputs("\nUnder 20 % is normal: not why the request failed, memory itself was full.\nNext: "
-              "memtool peak --at oom, memtool leaks\n",
-              r->out);
+        print_failure(r, f);
     } else if (f->class == MT_FRAG_NORMAL) {
         fputs("\nUnder 20 % is normal: nothing to do.\n", r->out);
     } else if (f->class == MT_FRAG_WORK_ON_IT) {

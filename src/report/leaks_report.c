@@ -33,6 +33,10 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
         fprintf(r->out, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
                 mt_report_size(r, l->filled_bytes).s);
         break;
+    case MT_LEAK_GIVEN_BACK:
+        fprintf(r->out, "memory was filled by %s, one block after the other, and then given back",
+                mt_report_size(r, l->filled_bytes).s);
+        break;
     case MT_LEAK_BELOW_LINE:
         fprintf(r->out,
                 "live memory grows by %s a step; a leak is counted from %s bytes a step on "

@@ -214,12 +214,9 @@ enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt
     return status;
 }
 
-/* A program that only fills the card, one block after the other, has "steps" of an event or two. */
 bool mt_shot_leaks(const struct mt_shot *shot)
 {
-    const struct mt_periods *p = &shot->leaks.periods;
-    size_t n = shot->leaks.verdict == MT_LEAK_YES ? mt_periods_count(p) : 0;
-    return n > 0 && (p->bounds.v[n] - p->bounds.v[0]) / n >= 8;
+    return shot->leaks.verdict == MT_LEAK_YES && !mt_leaks_is_fill(&shot->leaks);
 }
 
 const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot)
