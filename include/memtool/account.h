@@ -71,6 +71,9 @@ struct mt_recorded {
 };
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s);
 
+/* The variable from which the allocator that wrote s takes its settings. */
+const char *mt_conf_variable_of(const struct mt_snapshot *s);
+
 /* ---- the account (account.c) ---- */
 
 struct mt_owner {

@@ -12,7 +12,8 @@ struct mt_sim_result {
     const struct mt_sim *sim;
     const struct mt_sim_run *runs;
     size_t n_runs;
-    bool chosen; /* the settings were chosen by memtool, not by the user */
+    bool chosen;          /* the settings were chosen by memtool, not by the user */
+    const char *variable; /* that the recorded program reads its settings from */
 };
 
 /* simulate/1: the runs of all devices. Errors: MT_NOMEM. */

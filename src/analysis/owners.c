@@ -211,3 +211,10 @@ void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
     r->cached = r->mode && strcmp(r->mode, "cache") == 0;
     r->live = r->mode && strcmp(r->mode, "allocator") == 0;
 }
+
+const char *mt_conf_variable_of(const struct mt_snapshot *s)
+{
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
+    return recorded.cached || recorded.live ? "MEMTOOL_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+}

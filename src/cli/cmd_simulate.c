@@ -2,6 +2,7 @@
 /* memtool simulate: would that setting have helped? */
 #include <string.h>
 
+#include <memtool/account.h>
 #include <memtool/era.h>
 #include <memtool/report_simulate.h>
 #include <memtool/write.h>
@@ -243,7 +244,8 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
     }
     for (size_t i = 0; i < n; i++) {
         const struct device_runs *d = &w->devices.v[i];
-        results[i] = (struct mt_sim_result){d->device, d->sim, d->runs.v, d->runs.n, d->chosen};
+        results[i] = (struct mt_sim_result){d->device, d->sim,    d->runs.v,
+                                            d->runs.n, d->chosen, mt_conf_variable_of(w->snapshot)};
     }
     enum mt_status status;
     if (r.json) {

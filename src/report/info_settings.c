@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include <memtool/account.h>
 #include <memtool/query.h>
 
 enum { LEVELS = 4 };
@@ -174,8 +175,10 @@ enum mt_status mt_info_settings_text(const struct mt_report *r, const struct mt_
         return MT_OK;
     }
     mt_text_safe(&b, known.conf.p ? known.conf : MT_STR(""));
-    fprintf(r->out, "  settings   %s\n",
-            b.n ? mt_buf_view(&b).p : "PYTORCH_CUDA_ALLOC_CONF is not set: defaults");
+    if (b.n == 0) {
+        mt_buf_printf(&b, "%s is not set: defaults", mt_conf_variable_of(s));
+    }
+    fprintf(r->out, "  settings   %s\n", mt_buf_view(&b).p);
     bool failed = b.failed;
     mt_buf_release(&b);
     if (failed) {

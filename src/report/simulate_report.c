@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate as text and CSV: what the runs rest on, one row a run, and what it comes to. */
+#include <string.h>
+
 #include <memtool/report_simulate.h>
 
 const char *mt_sim_verdict_word(enum mt_sim_verdict v)
@@ -99,7 +101,10 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
     mt_text_safe(b, conf);
     fprintf(r->out, "%sDevice %d%s: %s event%s, recorded with %s\n",
             mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r), mt_count_text(n).s,
-            plural(n), conf.n ? mt_buf_view(b).p : "PyTorch's default settings");
+            plural(n),
+            conf.n                                    ? mt_buf_view(b).p
+            : strncmp(v->variable, "PYTORCH", 7) == 0 ? "PyTorch's default settings"
+                                                      : "the default settings");
     print_bound(r, "limit of the process", mt_sim_limit(v->sim), &v->runs[0].limit);
     print_bound(r, "what the driver can give", mt_sim_capacity(v->sim), &v->runs[0].capacity);
     print_start(r, v);
@@ -265,9 +270,10 @@ static bool reserves_less(const struct mt_sim_run *run, const struct mt_sim_run 
     return run->peak.reserved < recorded->peak.reserved - recorded->peak.reserved / 100;
 }
 
-static void print_how_to(const struct mt_report *r, const struct mt_sim_run *run)
+static void print_how_to(const struct mt_report *r, const struct mt_sim_result *v,
+                         const struct mt_sim_run *run)
 {
-    fprintf(r->out, "  It is read when the process starts: export PYTORCH_CUDA_ALLOC_CONF=\"%s\"\n",
+    fprintf(r->out, "  It is read when the process starts: export %s=\"%s\"\n", v->variable,
             run->conf);
 }
 
@@ -284,8 +290,8 @@ static void print_saving(const struct mt_report *r, const struct mt_sim_run *bes
 }
 
 /* The recording failed. */
-static void print_cure(const struct mt_report *r, const struct mt_sim_run *best,
-                       const struct mt_sim_run *recorded)
+static void print_cure(const struct mt_report *r, const struct mt_sim_result *v,
+                       const struct mt_sim_run *best, const struct mt_sim_run *recorded)
 {
     if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
         fputs("  None of these settings would have avoided the failure", r->out);
@@ -297,7 +303,7 @@ static void print_cure(const struct mt_report *r, const struct mt_sim_run *best,
                                          : "; whether the run would have ended well is not known");
     fputs("  If memory grows step after step, that only puts it off: memtool leaks tells.\n",
           r->out);
-    print_how_to(r, best);
+    print_how_to(r, v, best);
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_sim_result *v)
@@ -314,11 +320,11 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
                     : "  Within the bounds that were given, the best is: %s (%s).\n",
                 name_of(best), verdict_text(best->verdict));
     } else if (recorded->verdict == MT_SIM_OUT_OF_MEMORY) {
-        print_cure(r, best, recorded);
+        print_cure(r, v, best, recorded);
     } else if (reserves_less(best, recorded) && best->verdict == MT_SIM_FITS) {
         fprintf(r->out, "  Best of these: %s reserves %s less at the peak.\n", name_of(best),
                 mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
-        print_how_to(r, best);
+        print_how_to(r, v, best);
     } else {
         fputs("  None of these reserves less than the recorded settings.\n", r->out);
     }
