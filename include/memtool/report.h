@@ -79,6 +79,14 @@ void mt_text_print_wrapped(FILE *out, const char *text, int column, int indent, 
  * too narrow it goes on behind `indent` blanks. */
 void mt_report_line(const struct mt_report *r, int indent, const char *format, ...) MT_PRINTF(3, 4);
 
+/* A sentence put together from figures and fixed words, which takes no memory: what does not fit is
+ * left out, and text from outside has no place in it. */
+struct mt_sentence {
+    char text[1024];
+    size_t n;
+};
+void mt_sentence_add(struct mt_sentence *s, const char *format, ...) MT_PRINTF(2, 3);
+
 /* Prints valid, safe text in `width` columns at most; what is cut off becomes "…". */
 void mt_text_print_cut(FILE *out, const char *text, int width);
 

@@ -191,7 +191,14 @@ static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines
 void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool all)
 {
     FILE *to = cli->out;
-    fprintf(to, "memtool %s: %s\n\nusage: memtool %s %s\n", c->name, c->summary, c->name, c->usage);
+    struct mt_buf b = {0};
+    mt_buf_printf(&b, "memtool %s: %s", c->name, c->summary);
+    if (b.failed) {
+        mt_cli_die_nomem();
+    }
+    print_wrapped(to, b.p, 2, help_width(cli) + 2);
+    mt_buf_release(&b);
+    fprintf(to, "\nusage: memtool %s %s\n", c->name, c->usage);
     if (all && c->description) {
         fputc('\n', to);
         print_wrapped(to, c->description, 0, help_width(cli));
@@ -212,10 +219,12 @@ void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
                   "memtool reads PyTorch's CUDA memory snapshots and out-of-memory logs, and says "
                   "what held the memory, why the request did not fit and what to try first.",
                   0, help_width(cli));
-    fputs("\nusage: memtool VERB [options] FILE...\n\n"
-          "  Got an OOM?       memtool triage train.log\n"
-          "  Got a snapshot?   memtool info snap.pickle\n",
-          to);
+    const char *gap = help_width(cli) < HELP_COLUMN + LEAST_TEXT ? "\n    " : "";
+    fprintf(to,
+            "\nusage: memtool VERB [options] FILE...\n\n"
+            "  Got an OOM?     %s  memtool triage train.log\n"
+            "  Got a snapshot? %s  memtool info snap.pickle\n",
+            gap, gap);
     print_heading(cli, to, "Verbs");
     for (size_t i = 0; MT_COMMANDS[i]; i++) {
         print_entry(cli, to, MT_COMMANDS[i]->name, VERB_COLUMN, MT_COMMANDS[i]->summary);
@@ -223,5 +232,7 @@ void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
     if (all) {
         print_options(cli, to, NULL, true);
     }
-    fputs("\nmemtool VERB -h explains a verb, man memtool the whole.\n", to);
+    fputc('\n', to);
+    print_wrapped(to, "memtool VERB -h explains a verb, man memtool the whole.", 0,
+                  help_width(cli));
 }

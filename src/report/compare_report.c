@@ -172,14 +172,16 @@ static void head(const struct mt_report *r, const struct mt_comparison *c)
             mt_count_text(d->after_count).s);
     mt_text_put(r, c->after_file);
     fputc('\n', r->out);
-    fprintf(r->out, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD), mt_report_delta(r, delta).s,
-            mt_color_end(r));
+    struct mt_sentence b = {0};
+    mt_sentence_add(&b, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
+                    mt_report_delta(r, delta).s, mt_color_end(r));
     if (d->before) {
-        fprintf(r->out, " (%+.1f %%)", 100.0 * (double)delta / (double)d->before);
+        mt_sentence_add(&b, " (%+.1f %%)", 100.0 * (double)delta / (double)d->before);
     }
-    fprintf(r->out, ": stacks %zu new, %zu gone, %zu changed, %zu the same\n",
-            d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE], d->by_status[MT_DIFF_CHANGED],
-            d->by_status[MT_DIFF_SAME]);
+    mt_sentence_add(&b, ": stacks %zu new, %zu gone, %zu changed, %zu the same",
+                    d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE],
+                    d->by_status[MT_DIFF_CHANGED], d->by_status[MT_DIFF_SAME]);
+    mt_report_line(r, 8, "%s", b.text);
 }
 
 /* ---- segments ---- */

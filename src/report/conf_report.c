@@ -101,7 +101,7 @@ static const char *safe(struct mt_buf *b, struct mt_str text)
 /* Wrapped at blanks, every line behind `indent` blanks; the first behind `lead`. */
 static void print_wrapped(const struct mt_report *r, const char *lead, const char *text, int indent)
 {
-    int width = r->width > 40 && r->width < COLUMNS ? r->width : COLUMNS;
+    int width = r->width > 0 && r->width < COLUMNS ? r->width : COLUMNS;
     int column = fprintf(r->out, "%*s%s%s", indent, "", lead, *lead ? " " : "");
     mt_text_print_wrapped(r->out, text, column, indent, width);
     fputc('\n', r->out);
@@ -134,8 +134,8 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
                 c->text.n ? "" : ": empty, so all settings are the defaults");
         return;
     }
-    fprintf(r->out, "%sPyTorch %d.%d refuses it%s: %s\n", mt_color_begin(r, MT_COLOR_BAD), major,
-            minor, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
+    mt_report_line(r, 2, "%sPyTorch %d.%d refuses it%s: %s", mt_color_begin(r, MT_COLOR_BAD), major,
+                   minor, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
     fputs(c->conf->dies ? "  the process dies when it first uses CUDA, without a Python exception\n"
                         : "  the first use of CUDA raises it; importing torch does not\n",
           r->out);
@@ -162,10 +162,13 @@ enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_co
         fputs(mt_color_end(r), r->out);
     }
     if (c->conf->valid && c->text.n) {
-        fputs("\n  It is read once, when the process first uses CUDA: set it before the start.\n"
-              "  Whether it would have helped a recorded run: memtool simulate --conf ... "
-              "snap.pickle\n",
-              r->out);
+        fputc('\n', r->out);
+        mt_report_line(r, 4,
+                       "  It is read once, when the process first uses CUDA: set it before the "
+                       "start.");
+        mt_report_line(r, 4,
+                       "  Whether it would have helped a recorded run: memtool simulate --conf "
+                       "... snap.pickle");
     }
     bool failed = b.failed;
     mt_buf_release(&b);

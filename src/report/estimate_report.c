@@ -83,14 +83,14 @@ static void print_doubts(const struct mt_report *r, const struct mt_estimate *e,
     const char *missing = not_counted(e, o);
     fputs("\nin doubt:\n", r->out);
     if (missing) {
-        fprintf(r->out,
-                "  %-13s  not counted: give the model's shape (--config), --batch and --seq\n",
-                missing);
+        mt_report_line(r, 17,
+                       "  %-13s  not counted: give the model's shape (--config), --batch and --seq",
+                       missing);
     }
     for (size_t i = 0; i < e->n; i++) {
         if (e->terms[i].doubt[0]) {
-            fprintf(r->out, "  %-13s  %s\n", mt_estimate_term_name(e->terms[i].id),
-                    e->terms[i].doubt);
+            mt_report_line(r, 17, "  %-13s  %s", mt_estimate_term_name(e->terms[i].id),
+                           e->terms[i].doubt);
         }
     }
 }
@@ -180,8 +180,9 @@ enum mt_status mt_report_estimate_text(const struct mt_report *r, const struct m
                                        const struct mt_estimate_options *o,
                                        const struct mt_estimate_found *found, struct mt_error *err)
 {
-    fprintf(r->out, "%s parameters, %s, on one device (arithmetic, not a measurement)\n\n",
-            mt_count_text(o->model.params).s, o->inference ? "inference" : "training");
+    mt_report_line(r, 2, "%s parameters, %s, on one device (arithmetic, not a measurement)",
+                   mt_count_text(o->model.params).s, o->inference ? "inference" : "training");
+    fputc('\n', r->out);
     MT_TRY(print_terms(r, e, o, err));
     print_states(r, e, o);
     print_doubts(r, e, o);

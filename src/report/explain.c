@@ -2,6 +2,7 @@
 /* The glossary on paper: finding a topic by any of its names, printing one, printing the list. */
 #include <memtool/explain.h>
 
+#include <limits.h>
 #include <string.h>
 
 #include "glossary.h"
@@ -139,6 +140,8 @@ static enum mt_status list_json(const struct mt_report *r, struct mt_error *err)
     return mt_json_end(r, root, false, err);
 }
 
+enum { ROOMY = 60 }; /* columns for names and summaries side by side */
+
 enum mt_status mt_report_topics(const struct mt_report *r, struct mt_error *err)
 {
     if (r->json) {
@@ -149,7 +152,11 @@ enum mt_status mt_report_topics(const struct mt_report *r, struct mt_error *err)
                 MT_TOPIC_GROUPS[g].title, mt_color_end(r));
         for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n; i++) {
             const struct mt_topic *t = &MT_TOPIC_GROUPS[g].topics[i];
-            fprintf(r->out, "  %-29s %s\n", t->name, t->summary);
+            bool narrow = r->width && r->width < ROOMY;
+            int column = narrow ? 6 : 32, width = r->width ? r->width : INT_MAX;
+            fprintf(r->out, narrow ? "  %s\n      " : "  %-29s ", t->name);
+            mt_text_print_wrapped(r->out, t->summary, column, column, width);
+            fputc('\n', r->out);
         }
     }
     fputs("\nmemtool explain TERM tells more.\n", r->out);

@@ -178,7 +178,7 @@ enum mt_status mt_info_settings_text(const struct mt_report *r, const struct mt_
     if (b.n == 0) {
         mt_buf_printf(&b, "%s is not set: defaults", mt_conf_variable_of(s));
     }
-    fprintf(r->out, "  settings   %s\n", mt_buf_view(&b).p);
+    mt_report_line(r, 13, "  settings   %s", mt_buf_view(&b).p);
     bool failed = b.failed;
     mt_buf_release(&b);
     if (failed) {

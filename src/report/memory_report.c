@@ -17,10 +17,10 @@ static size_t shown_rows(const struct mt_report *r, size_t n)
 static void print_head(const struct mt_report *r, const struct mt_memory_device *d)
 {
     const struct mt_counters *c = &d->counters;
-    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s,
-            mt_color_end(r));
-    fprintf(r->out, "%s in use, %s cached and free, %s reserved\n", mt_report_size(r, c->active).s,
-            mt_report_size(r, c->inactive).s, mt_report_size(r, c->reserved).s);
+    mt_report_line(r, 2, "%s%s%s: %s in use, %s cached and free, %s reserved",
+                   mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s, mt_color_end(r),
+                   mt_report_size(r, c->active).s, mt_report_size(r, c->inactive).s,
+                   mt_report_size(r, c->reserved).s);
 }
 
 static void columns(struct mt_table *t, bool device)

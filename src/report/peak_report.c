@@ -98,18 +98,19 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void print_moment(const struct mt_report *r, const struct mt_peak *p)
 {
+    struct mt_sentence b = {0};
     if (!p->n_events) {
-        fputs("there is no trace: this is what the file's segments hold", r->out);
+        mt_sentence_add(&b, "there is no trace: this is what the file's segments hold");
     } else if (!p->events_done) {
-        fprintf(r->out, "before the first of %s events", mt_count_text(p->n_events).s);
+        mt_sentence_add(&b, "before the first of %s events", mt_count_text(p->n_events).s);
     } else {
-        fprintf(r->out, "at event %s of %s", mt_count_text(p->events_done - 1).s,
-                mt_count_text(p->n_events).s);
+        mt_sentence_add(&b, "at event %s of %s", mt_count_text(p->events_done - 1).s,
+                        mt_count_text(p->n_events).s);
     }
     if (p->since_us != MT_NO_TIME) {
-        fprintf(r->out, ", %s after the first", mt_duration_text(p->since_us).s);
+        mt_sentence_add(&b, ", %s after the first", mt_duration_text(p->since_us).s);
     }
-    fputc('\n', r->out);
+    mt_report_line(r, 4, "  %s", b.text);
 }
 
 static void print_head(const struct mt_report *r, const struct mt_peak *p)
@@ -117,21 +118,20 @@ static void print_head(const struct mt_report *r, const struct mt_peak *p)
     static const char *const WHAT[] = {
         [MT_AT_PEAK] = "Peak",   [MT_AT_OOM] = "Out of memory", [MT_AT_END] = "End",
         [MT_AT_START] = "Start", [MT_AT_EVENT] = "Moment",      [MT_AT_TIME] = "Moment"};
-    fprintf(r->out, "%s%s of device %" PRId32 ": %s requested in %s allocation%s%s\n",
-            mt_color_begin(r, MT_COLOR_HEAD), WHAT[p->at], p->device, mt_report_size(r, p->bytes).s,
-            mt_count_text(p->count).s, p->count == 1 ? "" : "s", mt_color_end(r));
-    fputs("  ", r->out);
+    mt_report_line(r, 2, "%s%s of device %" PRId32 ": %s requested in %s allocation%s%s",
+                   mt_color_begin(r, MT_COLOR_HEAD), WHAT[p->at], p->device,
+                   mt_report_size(r, p->bytes).s, mt_count_text(p->count).s,
+                   p->count == 1 ? "" : "s", mt_color_end(r));
     print_moment(r, p);
-    fprintf(r->out, "  reserved from the driver then: %s", mt_report_size(r, p->reserved_bytes).s);
-    if (p->preexisting_bytes && p->n_events) {
-        fprintf(r->out, "; alive before the trace began: %s",
-                mt_report_size(r, p->preexisting_bytes).s);
-    }
-    fputc('\n', r->out);
+    bool older = p->preexisting_bytes && p->n_events;
+    mt_report_line(r, 4, "  reserved from the driver then: %s%s%s",
+                   mt_report_size(r, p->reserved_bytes).s,
+                   older ? "; alive before the trace began: " : "",
+                   older ? mt_report_size(r, p->preexisting_bytes).s : "");
     if (p->left_out) {
-        fprintf(r->out, "  the filter hides %s allocation%s that live%s then\n",
-                mt_count_text(p->left_out).s, p->left_out == 1 ? "" : "s",
-                p->left_out == 1 ? "s" : "");
+        mt_report_line(r, 4, "  the filter hides %s allocation%s that live%s then",
+                       mt_count_text(p->left_out).s, p->left_out == 1 ? "" : "s",
+                       p->left_out == 1 ? "s" : "");
     }
     fputc('\n', r->out);
 }
@@ -140,7 +140,7 @@ static void print_head(const struct mt_report *r, const struct mt_peak *p)
 static void print_categories(const struct mt_report *r, const struct mt_peak *p)
 {
     bool done[MT_CATEGORY_COUNT] = {[MT_CATEGORY_UNKNOWN] = true};
-    fputs("  by category: ", r->out);
+    struct mt_sentence b = {0};
     for (;;) {
         int best = 0;
         for (int c = 1; c < MT_CATEGORY_COUNT; c++) {
@@ -153,10 +153,11 @@ static void print_categories(const struct mt_report *r, const struct mt_peak *p)
             break;
         }
         done[best] = true;
-        fprintf(r->out, "%s %.1f %%, ", mt_category_name((enum mt_category)best),
-                percent(p->by_category[best], p->bytes));
+        mt_sentence_add(&b, "%s %.1f %%, ", mt_category_name((enum mt_category)best),
+                        percent(p->by_category[best], p->bytes));
     }
-    fprintf(r->out, "unknown %.1f %%\n", percent(p->by_category[MT_CATEGORY_UNKNOWN], p->bytes));
+    mt_report_line(r, 4, "  by category: %sunknown %.1f %%", b.text,
+                   percent(p->by_category[MT_CATEGORY_UNKNOWN], p->bytes));
 }
 
 /* On a narrow terminal the place matters more than the category; the line below sums those up. */

@@ -310,22 +310,26 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
                                     const struct mt_ranks_result *x, struct mt_error *err)
 {
     const struct mt_rank_range *peak = &x->figure[MT_RANK_PEAK];
-    fprintf(r->out, "%zu rank%s", ranks->ranks.n, ranks->ranks.n == 1 ? "" : "s");
+    struct mt_sentence head = {0};
+    mt_sentence_add(&head, "%zu rank%s", ranks->ranks.n, ranks->ranks.n == 1 ? "" : "s");
     if (peak->n) {
-        fprintf(r->out, ", peak of requested memory %s to %s, median %s",
-                mt_report_size(r, peak->min).s, mt_report_size(r, peak->max).s,
-                mt_report_size(r, peak->median).s);
+        mt_sentence_add(&head, ", peak of requested memory %s to %s, median %s",
+                        mt_report_size(r, peak->min).s, mt_report_size(r, peak->max).s,
+                        mt_report_size(r, peak->median).s);
     }
-    fputs("\n\n", r->out);
+    mt_report_line(r, 2, "%s", head.text);
+    fputc('\n', r->out);
     MT_TRY(print_table(r, ranks, x, err));
     struct mt_buf b = {0};
     for (size_t i = 0; i < x->outliers.n; i++) {
         print_outlier(r, ranks, x, &x->outliers.v[i], &b);
     }
     if (!x->outliers.n) {
-        fprintf(r->out, "\n%s\n",
-                ranks->ranks.n < 2 ? "One rank alone cannot be odd: give the files of the others."
-                                   : "No rank is odd.");
+        fputc('\n', r->out);
+        mt_report_line(r, 2, "%s",
+                       ranks->ranks.n < 2
+                           ? "One rank alone cannot be odd: give the files of the others."
+                           : "No rank is odd.");
     }
     bool failed = b.failed;
     mt_buf_release(&b);

@@ -35,21 +35,31 @@ static void print_bound(const struct mt_report *r, const char *name, const struc
     if (!b->known) {
         return;
     }
-    fprintf(r->out, "  %s: %s", name, mt_report_size(r, b->bytes).s);
-    fputs(b->given ? ", as given" : ", inferred", r->out);
+    struct mt_sentence line = {0};
+    mt_sentence_add(&line, "  %s: %s%s", name, mt_report_size(r, b->bytes).s,
+                    b->given ? ", as given" : ", inferred");
     if (b->given && !recorded->given) {
-        fputs(" (the recording itself had another:", r->out);
+        mt_sentence_add(&line, " (the recording itself had another:");
     } else if (!b->given) {
-        fputs(" (", r->out);
+        mt_sentence_add(&line, " (");
     }
     if (!recorded->given) {
-        fprintf(r->out, "%sat least %s", b->given ? " " : "", mt_report_size(r, recorded->least).s);
+        mt_sentence_add(&line, "%sat least %s", b->given ? " " : "",
+                        mt_report_size(r, recorded->least).s);
         if (recorded->has_below) {
-            fprintf(r->out, ", below %s", mt_report_size(r, recorded->below).s);
+            mt_sentence_add(&line, ", below %s", mt_report_size(r, recorded->below).s);
         }
-        fputc(')', r->out);
+        mt_sentence_add(&line, ")");
     }
-    fputc('\n', r->out);
+    mt_report_line(r, 4, "%s", line.text);
+}
+
+/* For sentences: in lines also where there is no terminal. */
+static struct mt_report in_lines(const struct mt_report *r)
+{
+    struct mt_report lines = *r;
+    lines.width = r->width ? r->width : 100;
+    return lines;
 }
 
 static void print_start(const struct mt_report *r, const struct mt_sim_result *v)
@@ -58,16 +68,14 @@ static void print_start(const struct mt_report *r, const struct mt_sim_result *v
     if (mt_sim_is_complete(v->sim)) {
         return;
     }
-    fprintf(r->out,
-            "  the recording begins in the middle: what was there before (%s block%s in use) was\n"
-            "  rebuilt from the final segments; ",
-            mt_count_text(n).s, plural(n));
-    if (unsure) {
-        fprintf(r->out, "the size of %s of them is not certain\n", mt_count_text(unsure).s);
-    } else {
-        fputs("the size of every one is certain\n", r->out);
-    }
-    fputs("  peaks and sums count from the first event\n", r->out);
+    struct mt_report lines = in_lines(r);
+    mt_report_line(
+        &lines, 4,
+        "  the recording begins in the middle: what was there before (%s block%s in use) "
+        "was rebuilt from the final segments; the size of %s%s certain",
+        mt_count_text(n).s, plural(n), unsure ? mt_count_text(unsure).s : "every one",
+        unsure ? " of them is not" : " is");
+    mt_report_line(r, 4, "  peaks and sums count from the first event");
 }
 
 static bool is_exact(const struct mt_sim_fidelity *f)
@@ -80,9 +88,10 @@ static bool is_exact(const struct mt_sim_fidelity *f)
 static void print_fidelity(const struct mt_report *r, const struct mt_sim_fidelity *f)
 {
     bool exact = is_exact(f);
-    fprintf(r->out, "  replay of the recording: %s%s%s\n",
-            mt_color_begin(r, exact ? MT_COLOR_GOOD : MT_COLOR_WARN),
-            exact ? "exact" : "not exact: take the figures below as estimates", mt_color_end(r));
+    mt_report_line(r, 4, "  replay of the recording: %s%s%s",
+                   mt_color_begin(r, exact ? MT_COLOR_GOOD : MT_COLOR_WARN),
+                   exact ? "exact" : "not exact: take the figures below as estimates",
+                   mt_color_end(r));
     mt_report_line(r, 6, "    %s of %s calls to the driver, %s of %s addresses, final blocks %s",
                    mt_count_text(f->device_events_matched).s,
                    mt_count_text(f->device_events_recorded).s,
@@ -99,12 +108,12 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
     }
     mt_buf_reset(b);
     mt_text_safe(b, conf);
-    fprintf(r->out, "%sDevice %d%s: %s event%s, recorded with %s\n",
-            mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r), mt_count_text(n).s,
-            plural(n),
-            conf.n                                    ? mt_buf_view(b).p
-            : strncmp(v->variable, "PYTORCH", 7) == 0 ? "PyTorch's default settings"
-                                                      : "the default settings");
+    mt_report_line(r, 2, "%sDevice %d%s: %s event%s, recorded with %s",
+                   mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r),
+                   mt_count_text(n).s, plural(n),
+                   conf.n                                    ? mt_buf_view(b).p
+                   : strncmp(v->variable, "PYTORCH", 7) == 0 ? "PyTorch's default settings"
+                                                             : "the default settings");
     print_bound(r, "limit of the process", mt_sim_limit(v->sim), &v->runs[0].limit);
     print_bound(r, "what the driver can give", mt_sim_capacity(v->sim), &v->runs[0].capacity);
     print_start(r, v);
@@ -232,17 +241,18 @@ static void print_assumptions(const struct mt_report *r, const struct mt_sim_run
         return;
     }
     if (a->ooms_served) {
-        fprintf(
-            r->out,
-            "  %s: serves %s request%s that failed in the recording; how long that memory would\n"
-            "    have lived is not known, so it is freed at once%s\n",
+        struct mt_report lines = in_lines(r);
+        mt_report_line(
+            &lines, 4,
+            "  %s: serves %s request%s that failed in the recording; how long that memory would "
+            "have lived is not known, so it is freed at once%s",
             name_of(run), mt_count_text(a->ooms_served).s, plural(a->ooms_served),
             run->verdict == MT_SIM_UNKNOWN ? ", and what follows may need more" : "");
     }
     if (a->frees_ignored) {
-        fprintf(r->out, "  %s: %s free%s of memory that it refused %s ignored\n", name_of(run),
-                mt_count_text(a->frees_ignored).s, plural(a->frees_ignored),
-                a->frees_ignored == 1 ? "is" : "are");
+        mt_report_line(r, 4, "  %s: %s free%s of memory that it refused %s ignored", name_of(run),
+                       mt_count_text(a->frees_ignored).s, plural(a->frees_ignored),
+                       a->frees_ignored == 1 ? "is" : "are");
     }
 }
 
@@ -273,7 +283,10 @@ static bool reserves_less(const struct mt_sim_run *run, const struct mt_sim_run 
 static void print_how_to(const struct mt_report *r, const struct mt_sim_result *v,
                          const struct mt_sim_run *run)
 {
-    fprintf(r->out, "  It is read when the process starts: export %s=\"%s\"\n", v->variable,
+    static const char words[] = "  It is read when the process starts:";
+    size_t all = sizeof words + strlen("export =\"\"") + strlen(v->variable) + strlen(run->conf);
+    bool below = r->width && all > (size_t)r->width; /* a command stays whole */
+    fprintf(r->out, "%s%sexport %s=\"%s\"\n", words, below ? "\n    " : " ", v->variable,
             run->conf);
 }
 
@@ -282,10 +295,13 @@ static void print_saving(const struct mt_report *r, const struct mt_sim_run *bes
                          const struct mt_sim_run *recorded)
 {
     if (reserves_less(best, recorded)) {
-        fprintf(r->out, "; %s only reserves %s less at the peak.\n", name_of(best),
-                mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
+        mt_report_line(
+            r, 4,
+            "  None of these settings would have avoided the failure; %s only reserves %s "
+            "less at the peak.",
+            name_of(best), mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
     } else {
-        fputs(".\n", r->out);
+        mt_report_line(r, 4, "  None of these settings would have avoided the failure.");
     }
 }
 
@@ -294,15 +310,14 @@ static void print_cure(const struct mt_report *r, const struct mt_sim_result *v,
                        const struct mt_sim_run *best, const struct mt_sim_run *recorded)
 {
     if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
-        fputs("  None of these settings would have avoided the failure", r->out);
         print_saving(r, best, recorded);
         return;
     }
-    fprintf(r->out, "  %s would have served what failed%s.\n", name_of(best),
-            best->verdict == MT_SIM_FITS ? ""
-                                         : "; whether the run would have ended well is not known");
-    fputs("  If memory grows step after step, that only puts it off: memtool leaks tells.\n",
-          r->out);
+    mt_report_line(
+        r, 4, "  %s would have served what failed%s.", name_of(best),
+        best->verdict == MT_SIM_FITS ? "" : "; whether the run would have ended well is not known");
+    mt_report_line(
+        r, 4, "  If memory grows step after step, that only puts it off: memtool leaks tells.");
     print_how_to(r, v, best);
 }
 
@@ -314,19 +329,20 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
     const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
     fputc('\n', r->out);
     if (bounds_differ(best, recorded)) {
-        fprintf(r->out,
-                best->verdict == MT_SIM_OUT_OF_MEMORY
-                    ? "  Within the bounds that were given, none of these fits.\n"
-                    : "  Within the bounds that were given, the best is: %s (%s).\n",
-                name_of(best), verdict_text(best->verdict));
+        if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
+            mt_report_line(r, 4, "  Within the bounds that were given, none of these fits.");
+        } else {
+            mt_report_line(r, 4, "  Within the bounds that were given, the best is: %s (%s).",
+                           name_of(best), verdict_text(best->verdict));
+        }
     } else if (recorded->verdict == MT_SIM_OUT_OF_MEMORY) {
         print_cure(r, v, best, recorded);
     } else if (reserves_less(best, recorded) && best->verdict == MT_SIM_FITS) {
-        fprintf(r->out, "  Best of these: %s reserves %s less at the peak.\n", name_of(best),
-                mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
+        mt_report_line(r, 4, "  Best of these: %s reserves %s less at the peak.", name_of(best),
+                       mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
         print_how_to(r, v, best);
     } else {
-        fputs("  None of these reserves less than the recorded settings.\n", r->out);
+        mt_report_line(r, 4, "  None of these reserves less than the recorded settings.");
     }
 }
 
@@ -348,9 +364,9 @@ static void print_notes(const struct mt_report *r, const struct mt_sim_result *v
         print_assumptions(r, run);
     }
     if (same) {
-        fprintf(r->out, "  the same request%s fail%s with %s of the other settings\n",
-                plural(v->runs[0].n_ooms), v->runs[0].n_ooms == 1 ? "s" : "",
-                same + 1 == v->n_runs ? "every one" : mt_count_text(same).s);
+        mt_report_line(r, 4, "  the same request%s fail%s with %s of the other settings",
+                       plural(v->runs[0].n_ooms), v->runs[0].n_ooms == 1 ? "s" : "",
+                       same + 1 == v->n_runs ? "every one" : mt_count_text(same).s);
     }
 }
 

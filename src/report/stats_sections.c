@@ -31,17 +31,19 @@ static void print_actions(const struct mt_report *r, const struct mt_trace_total
         fprintf(r->out, " in %s", mt_duration_text(t->last_us - t->first_us).s);
     }
     fputs(t->complete ? ", from an empty allocator on\n" : "\n", r->out);
+    struct mt_sentence b = {0};
     const char *before = "   ";
     for (int a = 1; a < MT_ACTION_COUNT; a++) {
         if (t->actions[a]) {
-            fprintf(r->out, "%s %s %s", before, ACTION_WORDS[a], mt_count_text(t->actions[a]).s);
+            mt_sentence_add(&b, "%s %s %s", before, ACTION_WORDS[a],
+                            mt_count_text(t->actions[a]).s);
             before = ",";
         }
     }
     if (t->actions[MT_ACTION_OTHER]) {
-        fprintf(r->out, "%s others %s", before, mt_count_text(t->actions[MT_ACTION_OTHER]).s);
+        mt_sentence_add(&b, "%s others %s", before, mt_count_text(t->actions[MT_ACTION_OTHER]).s);
     }
-    fputc('\n', r->out);
+    mt_report_line(r, 4, "%s", b.text);
 }
 
 static void trace_splits(struct mt_figures *f, const struct mt_trace_totals *t)
@@ -264,7 +266,15 @@ enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt
 
 /* ---- page map ---- */
 
-enum { MAP_COLUMNS = 100 }; /* a longer map is drawn with larger pages */
+/* A longer map is drawn with larger pages; behind it stand two sizes. */
+enum { MAP_COLUMNS = 100, MAP_LEAST = 10, MAP_BESIDE = 30 };
+
+static uint64_t map_columns(const struct mt_report *r)
+{
+    int room = r->width - MAP_BESIDE;
+    return r->width <= 0 || room > MAP_COLUMNS ? MAP_COLUMNS
+                                               : (uint64_t)(room < MAP_LEAST ? MAP_LEAST : room);
+}
 
 /* False when out of memory. */
 static bool map_row(const struct mt_report *r, const struct mt_snapshot *s,
@@ -292,7 +302,7 @@ static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapsh
                                const struct mt_page_rows *rows, struct mt_error *err)
 {
     uint64_t page = MT_PAGE_SIZE;
-    while (mt_page_count(rows->rows.v[0].size, page) > MAP_COLUMNS) {
+    while (mt_page_count(rows->rows.v[0].size, page) > map_columns(r)) {
         page *= 2;
     }
     size_t pages = (size_t)mt_page_count(rows->rows.v[0].size, page);
@@ -300,9 +310,10 @@ static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapsh
     uint64_t *touched = mt_mem_alloc(pages, sizeof *touched);
     bool ok = line && touched;
     if (ok) {
-        fprintf(r->out, "\n  %sMap of the segments of 20 MiB and more%s, one character for %s\n",
-                mt_color_begin(r, MT_COLOR_HEAD), mt_color_end(r),
-                mt_size_text(page, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+        fputc('\n', r->out);
+        mt_report_line(r, 4, "  %sMap of the segments of 20 MiB and more%s, one character for %s",
+                       mt_color_begin(r, MT_COLOR_HEAD), mt_color_end(r),
+                       mt_size_text(page, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
     }
     size_t n = rows->rows.n, shown = r->limit && n > r->limit ? r->limit : n;
     for (size_t i = 0; ok && i < shown; i++) {
@@ -317,9 +328,9 @@ static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapsh
                 mt_report_size(r, rest).s);
     }
     if (ok) {
-        fputs("  blank: free; a letter: one block; a digit: several, that many tenths full; *: "
-              "full\n",
-              r->out);
+        mt_report_line(r, 4,
+                       "  blank: free; a letter: one block; a digit: several, that many "
+                       "tenths full; *: full");
     }
     mt_mem_free(line);
     mt_mem_free(touched);

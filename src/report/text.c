@@ -146,6 +146,12 @@ static int columns_of(struct mt_str rest)
     int width = 0;
     while (rest.n) {
         uint32_t code = 0;
+        if (rest.p[0] == '\033') { /* a colour, memtool's own: the text is safe */
+            size_t end = mt_str_find(rest, MT_STR("m"));
+            size_t skip = end == SIZE_MAX ? rest.n : end + 1;
+            rest = (struct mt_str){rest.p + skip, rest.n - skip};
+            continue;
+        }
         size_t n = mt_str_ascii(rest);
         if (n > 0) {
             width += (int)n;
@@ -192,6 +198,16 @@ void mt_text_print_wrapped(FILE *out, const char *text, int column, int indent, 
             column = indent;
         }
     }
+}
+
+void mt_sentence_add(struct mt_sentence *s, const char *format, ...)
+{
+    va_list args;
+    size_t room = sizeof s->text - s->n;
+    va_start(args, format);
+    int n = vsnprintf(s->text + s->n, room, format, args);
+    va_end(args);
+    s->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
 void mt_report_line(const struct mt_report *r, int indent, const char *format, ...)

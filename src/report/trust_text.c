@@ -193,8 +193,8 @@ enum mt_status mt_report_trust(const struct mt_report *r, const struct mt_snapsh
             mt_buf_release(&b);
             return mt_fail_nomem(err);
         }
-        fprintf(r->out, "%snote:%s %s\n", mt_color_begin(r, MT_COLOR_WARN), mt_color_end(r),
-                mt_buf_view(&b).p);
+        mt_report_line(r, 2, "%snote:%s %s", mt_color_begin(r, MT_COLOR_WARN), mt_color_end(r),
+                       mt_buf_view(&b).p);
         mt_buf_release(&b);
     }
     return MT_OK;
