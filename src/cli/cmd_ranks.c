@@ -199,11 +199,12 @@ static enum mt_status add_device(struct gathering *g, const struct mt_snapshot *
 }
 
 /* One file alone with several devices is a job by itself: each device is a rank. */
-static enum mt_status add_snapshot(struct gathering *g, const struct mt_snapshot *s,
-                                   const char *path, struct mt_error *err)
+static enum mt_status add_snapshot(struct gathering *g, struct mt_snapshot *s, const char *path,
+                                   struct mt_error *err)
 {
     struct mt_filtered filtered;
     struct mt_devices devices = {0};
+    MT_TRY(mt_snapshot_follow_trace(s, err));
     enum mt_status status = mt_filtered_init(&filtered, &g->settings->filter, s, err);
     if (status == MT_OK) {
         status = mt_devices_find(&devices, s, false, err);
@@ -254,10 +255,7 @@ static enum mt_status read_snapshot(struct gathering *g, const struct named *f,
     struct mt_snapshot s;
     struct mt_read_options o = read_options(g);
     MT_TRY(mt_snapshot_read(f->path, &o, &s, err));
-    enum mt_status status = mt_snapshot_follow_trace(&s, err);
-    if (status == MT_OK) {
-        status = add_snapshot(g, &s, f->path, err);
-    }
+    enum mt_status status = add_snapshot(g, &s, f->path, err);
     mt_snapshot_release(&s);
     return status;
 }

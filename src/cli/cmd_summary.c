@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <memtool/cut_trace.h>
 #include <memtool/query.h>
 #include <memtool/read.h>
 #include <memtool/report_analyses.h>
@@ -115,6 +116,9 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
         status = once ? mt_snapshot_read_memory(in->text.p ? in->text.p : "", in->text.n, 0, &o,
                                                 &in->snapshot, &err)
                       : mt_snapshot_read(file, &o, &in->snapshot, &err);
+        if (status == MT_OK) {
+            status = mt_snapshot_follow_trace(&in->snapshot, &err);
+        }
     }
     if (status == MT_OK) {
         if (in->snapshot.source.salvaged) {
