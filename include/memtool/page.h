@@ -23,8 +23,7 @@ struct mt_page_options {
     uint64_t capacity;      /* bytes of the device; 0: not known */
     int32_t device;         /* only this one; -1: all */
     struct mt_size_format size;
-    /* Frames that labels pass over when a user's own frame is there; NULL: none. */
-    bool (*frame_is_internal)(const struct mt_snapshot *s, const struct mt_frame *f);
+    bool all_frames; /* stacks are named by their innermost frame, not by the one that tells most */
 };
 
 /* Writes the page. Errors: MT_NOMEM, MT_OUTPUT. */

@@ -27,9 +27,8 @@ struct mt_plot_style {
     int width, height; /* px; 0: chosen by what is drawn */
     enum mt_theme_name theme;
     struct mt_size_format size;
-    bool full_path; /* whole file names in labels */
-    /* Frames that labels pass over when a user's own frame is there; NULL: none. */
-    bool (*frame_is_internal)(const struct mt_snapshot *s, const struct mt_frame *f);
+    bool full_path;  /* whole file names in labels */
+    bool all_frames; /* stacks are named by their innermost frame, not by the one that tells most */
 };
 
 struct mt_scene;

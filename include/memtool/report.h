@@ -145,16 +145,11 @@ enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_li
 
 /* ---- stacks ---- */
 
-/* A frame that says little to the user: PyTorch's, Python's or C++ internals. */
-bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f);
-
-/* "train.py:42 forward" of the first user frame (or the innermost when all are internal, or
- * "(no stack)" for stack 0), safe for terminals, appended to b. */
+/* "train.py:42 forward" of the frame that tells most (memtool/frames.h; with r->all_frames the
+ * innermost; "(no stack)" for stack 0), safe for terminals, appended to b. */
 void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r);
 
-/* The frame that the label shows: the first user frame, else the innermost; 0 without frames. */
-uint32_t mt_stack_user_frame(const struct mt_snapshot *s, uint32_t stack);
 /* "train.py:42 forward", safe for terminals, appended to b; "(no stack)" for frame 0. */
 void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
                     const struct mt_report *r);

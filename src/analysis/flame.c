@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/frames.h>
 #include <memtool/hash.h>
 
 struct growing {
@@ -53,6 +54,23 @@ static uint32_t child_text(struct growing *g, uint32_t parent)
     return label ? child(g, parent, label, 0) : 0;
 }
 
+/* "train.py:42:forward" as flamegraph.pl is given it; compiled frames have no line, some no file.
+ */
+static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    struct mt_str name = mt_snapshot_str(s, f->name);
+    bool has_file = mt_frame_has_file(s, f);
+    if (has_file) {
+        mt_buf_str(b, mt_str_basename(mt_snapshot_str(s, f->filename)));
+        mt_buf_char(b, ':');
+    }
+    if (has_file && f->line > 0) {
+        mt_buf_printf(b, "%" PRId32 ":", f->line);
+    }
+    mt_name_short(b, name);
+    mt_buf_text(b, has_file || name.n ? "" : "(unknown frame)");
+}
+
 static uint32_t frame_label(struct growing *g, uint32_t id)
 {
     if (g->frame_label.v[id] == 0) {
@@ -60,9 +78,7 @@ static uint32_t frame_label(struct growing *g, uint32_t id)
         if (mt_fold_hides(g->s, f)) {
             return g->frame_label.v[id] = UINT32_MAX;
         }
-        mt_buf_str(&g->scratch, mt_str_basename(mt_snapshot_str(g->s, f->filename)));
-        mt_buf_printf(&g->scratch, ":%" PRId32 ":", f->line);
-        mt_buf_str(&g->scratch, mt_snapshot_str(g->s, f->name));
+        add_frame(&g->scratch, g->s, f);
         struct mt_str text = mt_buf_view(&g->scratch);
         g->frame_label.v[id] = g->scratch.failed ? 0 : mt_intern_put(&g->labels, text.p, text.n);
         mt_buf_reset(&g->scratch);

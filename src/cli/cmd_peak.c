@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool peak: who holds memory at the peak, or at another moment. */
+#include <memtool/frames.h>
 #include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/report_analyses.h>
@@ -76,7 +77,7 @@ const struct mt_command mt_cmd_peak = {
 static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
 {
     (void)ctx;
-    return mt_stack_user_frame(s, stack);
+    return mt_stack_telling_frame_id(s, stack);
 }
 
 struct peaks {

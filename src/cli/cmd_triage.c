@@ -2,6 +2,7 @@
 /* memtool triage: why did it die, and what to try first. Logs and snapshots, in any mixture. */
 #include <errno.h>
 
+#include <memtool/frames.h>
 #include <memtool/read.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_triage.h>
@@ -253,7 +254,7 @@ static void line_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *
 static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
 {
     (void)ctx;
-    return mt_stack_user_frame(s, stack);
+    return mt_stack_telling_frame_id(s, stack);
 }
 
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,

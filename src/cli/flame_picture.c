@@ -21,8 +21,7 @@ int mt_flame_check(struct mt_cli *cli, const struct mt_common *common, size_t n_
 enum mt_status mt_flame_write(const struct mt_report *r, const struct mt_plot_format *format,
                               const struct mt_flame_what *what, struct mt_error *err)
 {
-    struct mt_plot_style style = {.size = r->size,
-                                  .frame_is_internal = r->all_frames ? NULL : mt_frame_is_internal};
+    struct mt_plot_style style = {.size = r->size, .all_frames = r->all_frames};
     struct mt_flame_panel panel = {.snapshot = what->snapshot,
                                    .tree = what->tree,
                                    .compare = what->compare,

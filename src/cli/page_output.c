@@ -42,7 +42,7 @@ int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **fi
     }
     o->file = files[0];
     o->size = mt_cli_report(cli, common, files[0]).size;
-    o->frame_is_internal = common->all_frames ? NULL : mt_frame_is_internal;
+    o->all_frames = common->all_frames;
     enum mt_status status = write_page(cli, common, &s, o, &err);
     mt_snapshot_release(&s);
     if (status != MT_OK) {

@@ -131,7 +131,7 @@ static struct mt_plot_style plot_style(struct mt_cli *cli, const struct mt_commo
         .theme = (enum mt_theme_name)p->theme,
         .size = r.size,
         .full_path = common->full_path,
-        .frame_is_internal = common->all_frames ? NULL : mt_frame_is_internal,
+        .all_frames = common->all_frames,
     };
 }
 

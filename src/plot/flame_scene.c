@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memtool/frames.h>
 #include <memtool/hash.h>
 
 #include "scene.h"
@@ -68,7 +69,7 @@ static uint32_t node_color(const struct flame *f, const struct mt_flame_node *n)
     }
     const struct mt_frame *frame = &s->frames[n->frame];
     struct mt_str file = mt_str_basename(mt_snapshot_str(s, frame->filename));
-    bool internal = f->s->style.frame_is_internal && f->s->style.frame_is_internal(s, frame);
+    bool internal = !f->s->style.all_frames && mt_frame_is_internal(s, frame);
     /* Neighbours of one file differ a little by the function. */
     double shade = (double)(mt_hash_bytes(n->label.p, n->label.n, 7) % 5) / 5;
     if (internal) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks in a line or two. What is a user's own frame is asked of the style's function, so that all
- * verbs agree on it. */
+/* Stacks in a line or two. Which frame stands for a stack is asked of memtool/frames.h, so that
+ * all verbs agree on it. */
 #include "label.h"
+
+#include <memtool/frames.h>
 
 static const struct mt_frame *frame_at(const struct mt_snapshot *s, const struct mt_stack *k,
                                        uint32_t i)
@@ -14,13 +16,13 @@ static const struct mt_stack *stack_get(const struct mt_snapshot *s, uint32_t st
     return stack > 0 && stack < s->n_stacks && s->stacks[stack].n > 0 ? &s->stacks[stack] : NULL;
 }
 
-/* "file.py:12". A C++ frame may have no file. */
+/* "file.py:12". A C++ frame without debug information has no file. */
 static void add_place(struct mt_buf *b, const struct mt_plot_style *style,
                       const struct mt_snapshot *s, const struct mt_frame *f)
 {
     struct mt_str file = mt_snapshot_str(s, f->filename);
-    if (file.n == 0 || mt_str_equal(file, MT_STR("??"))) {
-        return; /* a C++ frame without debug information */
+    if (!mt_frame_has_file(s, f)) {
+        return;
     }
     mt_buf_str(b, style->full_path ? file : mt_str_basename(file));
     if (f->line > 0) {
@@ -36,7 +38,9 @@ static void add_frame(struct mt_buf *b, const struct mt_plot_style *style,
     struct mt_str name = mt_snapshot_str(s, f->name);
     if (name.n) {
         mt_buf_text(b, b->n > before ? " " : "");
-        mt_buf_str(b, name);
+        mt_name_short(b, name);
+    } else if (b->n == before) {
+        mt_buf_text(b, "(unknown frame)");
     }
 }
 
@@ -70,15 +74,9 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
                                              : "this file has no stacks");
         return;
     }
-    uint32_t own = 0;
-    if (style->frame_is_internal) {
-        while (own < k->n && style->frame_is_internal(s, frame_at(s, k, own))) {
-            own++;
-        }
-    }
-    own = own < k->n ? own : 0;
+    uint32_t own = style->all_frames ? 0 : mt_stack_telling_frame(s, stack);
     add_frame(&l->main, style, s, frame_at(s, k, own));
-    mt_buf_str(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
+    mt_name_short(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
     add_place(&l->place, style, s, frame_at(s, k, own));
     uint32_t in = 0;
     while (in < own && !is_python(s, frame_at(s, k, in))) {
@@ -115,6 +113,13 @@ static bool has_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t fram
     return false;
 }
 
+/* How little a frame says of itself: a line of Python, a function, an offset in a library. */
+static size_t dullness(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    struct mt_str name = mt_snapshot_str(s, f->name);
+    return is_python(s, f) ? 0 : name.n && !mt_str_starts(name, MT_STR("+0x")) ? 1 : 2;
+}
+
 /* The frame that fewest of the others have, Python's before others; k->n when all have all. *alone:
  * no other has it. */
 static uint32_t differing_frame(const struct mt_snapshot *s, const struct mt_stack *k,
@@ -127,7 +132,7 @@ static uint32_t differing_frame(const struct mt_snapshot *s, const struct mt_sta
         for (size_t j = 0; j < n; j++) {
             shared += j != self && has_frame(s, group[j], s->stack_frames[k->first + i]);
         }
-        size_t cost = shared * 2 + !is_python(s, frame_at(s, k, i));
+        size_t cost = shared * 3 + dullness(s, frame_at(s, k, i));
         if (shared + 1 < n && cost < least) {
             least = cost;
             best = i;
@@ -147,17 +152,15 @@ static void say_difference(struct mt_label *l, const struct mt_plot_style *style
     }
     bool alone = false;
     uint32_t i = differing_frame(s, k, group, n, self, &alone);
-    mt_buf_reset(&l->sub);
     if (i < k->n) {
+        mt_buf_reset(&l->sub);
         mt_buf_text(&l->sub, "differs at ");
         add_frame(&l->sub, style, s, frame_at(s, k, i));
-    } else { /* a recursion that is deeper or less deep */
-        mt_buf_text(&l->sub, "the same frames");
     }
-    if (!alone) {
-        mt_buf_printf(&l->sub, ", %u deep", (unsigned)k->n);
+    if (!alone) { /* a recursion that is deeper or less deep, where all frames are the same */
+        mt_buf_printf(&l->sub, "%s%u frames deep", l->sub.n ? ", " : "", (unsigned)k->n);
     }
-    mt_buf_text(&l->place, ", ");
+    mt_buf_text(&l->place, l->place.n ? ", " : "");
     mt_buf_str(&l->place, mt_buf_view(&l->sub));
 }
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/frames.h>
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/replay.h>
@@ -273,7 +274,7 @@ static enum mt_status frames(FILE *out, const struct mt_snapshot *s,
     }
     for (size_t i = 0; i < s->n_frames; i++) {
         const struct mt_frame *f = &s->frames[i];
-        bool internal = i && o->frame_is_internal && o->frame_is_internal(s, f);
+        bool internal = i && !o->all_frames && mt_frame_is_internal(s, f);
         words.v[i * 3] = f->name << 1 | internal;
         words.v[i * 3 + 1] = f->filename;
         words.v[i * 3 + 2] = (uint32_t)f->line;
@@ -283,11 +284,28 @@ static enum mt_status frames(FILE *out, const struct mt_snapshot *s,
     return status;
 }
 
+/* Three words a stack: its first frame, how many, which of them stands for it. */
+static enum mt_status stacks(FILE *out, const struct mt_snapshot *s,
+                             const struct mt_page_options *o, struct mt_error *err)
+{
+    MT_VEC(uint32_t) words = {0};
+    if (!mt_vec_reserve(&words, s->n_stacks * 3 + 1)) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < s->n_stacks; i++) {
+        words.v[i * 3] = s->stacks[i].first;
+        words.v[i * 3 + 1] = s->stacks[i].n;
+        words.v[i * 3 + 2] = o->all_frames ? 0 : mt_stack_telling_frame(s, (uint32_t)i);
+    }
+    enum mt_status status = mt_page_blob(out, "stacks", words.v, s->n_stacks * 3, 4, err);
+    mt_vec_release(&words);
+    return status;
+}
+
 enum mt_status mt_page_stacks(FILE *out, const struct mt_snapshot *s,
                               const struct mt_page_options *o, struct mt_error *err)
 {
-    _Static_assert(sizeof(struct mt_stack) == 8, "two words a stack: first, n");
     MT_TRY(frames(out, s, o, err));
-    MT_TRY(mt_page_blob(out, "stacks", s->stacks, s->n_stacks * 2, 4, err));
+    MT_TRY(stacks(out, s, o, err));
     return mt_page_blob(out, "stackframes", s->stack_frames, s->n_stack_frames, 4, err);
 }

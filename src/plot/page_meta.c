@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/frames.h>
 #include <memtool/names.h>
 #include <memtool/replay.h>
 #include <memtool/sink.h>
@@ -185,14 +186,20 @@ static enum mt_status devices_of(struct meta *m, const struct mt_devices *device
 
 /* ---- tables ---- */
 
+/* Names as the linker knows them stand in their short form: nothing else looks like one. */
 static void strings(struct meta *m)
 {
+    struct mt_buf name = {0};
     key(m, "strings");
     mt_sink_char(m->sink, '[');
     for (size_t i = 0; i < m->s->n_strings; i++) {
         separate(m, i);
-        mt_sink_json_str(m->sink, m->s->strings[i]);
+        mt_buf_reset(&name);
+        mt_name_short(&name, m->s->strings[i]);
+        mt_sink_json_str(m->sink, mt_buf_view(&name));
     }
+    m->failed |= name.failed;
+    mt_buf_release(&name);
     mt_sink_text(m->sink, "],");
 }
 

@@ -218,6 +218,18 @@ async function oddAnnotations() {
     await clean(full);
 }
 
+// The page names a stack of compiled frames as the text does, by the operator, not by the interpreter.
+async function compiledStacks() {
+    const file = data('cache_python_oom.pickle.gz');
+    const page = await browser.open(makePage(file));
+    const names = await page.value("[...document.querySelectorAll('#legend .entry .name')].map((e) => e.textContent)");
+    const lines = memtool('peak', '-n', '4', file).split('\n').map((line) => line.match(/libtorch\S* at::\S+/)?.[0]).filter(Boolean);
+    equal(lines.length > 2, true, 'the text names operators');
+    equal(lines.filter((line) => !names.includes(line)), [], `the legend names them too: ${names}`);
+    equal(names.filter((name) => /^(python3|libstdc)/.test(name)), [], 'none is named by the interpreter');
+    await clean(page);
+}
+
 async function zooming() {
     const page = await browser.open(makePage(data('transformer.pickle.gz')));
     const width = () => page.value('memtool.place.to - memtool.place.from');
@@ -311,7 +323,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

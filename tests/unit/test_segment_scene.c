@@ -301,8 +301,8 @@ START_TEST(stacks_that_look_alike)
     made_segment(&d.m, 0, false, blocks, 3);
     draw(&d, &PLAIN);
     ck_assert(!scene_has_text(d.scene, "called at train.py:2 step"));
-    ck_assert(scene_has_text(d.scene, "differs at train.py:3 main, 3 deep"));
-    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 3 deep"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:3 main, 3 frames deep"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 3 frames deep"));
     ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 5 deep"));
     drawn_release(&d);
 }

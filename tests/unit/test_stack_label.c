@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which frames are the user's, and how a stack is named by them. */
 #include <memtool/builder.h>
+#include <memtool/frames.h>
 #include <memtool/report.h>
 
 #include "unit.h"
@@ -74,10 +75,8 @@ START_TEST(labels)
     build();
     check_label(user_stack, (struct mt_report){0}, "train.py:10 forward");
     check_label(user_stack, (struct mt_report){.full_path = true}, "/home/me/train.py:10 forward");
-    check_label(user_stack, (struct mt_report){.all_frames = true},
-                "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)");
-    check_label(internal_stack, (struct mt_report){0},
-                "at::_ops::mm::call(at::Tensor const&, at::Tensor const&)");
+    check_label(user_stack, (struct mt_report){.all_frames = true}, "at::_ops::mm::call");
+    check_label(internal_stack, (struct mt_report){0}, "at::_ops::mm::call");
     check_label(nameless_stack, (struct mt_report){0}, "(unknown frame)");
     check_label(0, (struct mt_report){0}, "(no stack)");
     mt_snapshot_release(&s);
@@ -100,7 +99,7 @@ START_TEST(lines)
     check_lines((struct mt_report){.stack_lines = 1},
                 "  (2 internal frames)\n  train.py:10 forward\n");
     check_lines((struct mt_report){.stack_lines = 2, .all_frames = true},
-                "  at::_ops::mm::call(at::Tensor const&, at::Tensor const&)\n"
+                "  at::_ops::mm::call\n"
                 "  functional.py:13 linear\n");
     mt_snapshot_release(&s);
 }
@@ -151,7 +150,7 @@ START_TEST(the_operator_under_the_interpreter)
     ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
     check_label(operator_stack, (struct mt_report){0},
                 "libtorch_cpu.so at::_ops::zeros_like::call");
-    ck_assert_uint_eq(mt_stack_user_frame(&s, operator_stack), 3);
+    ck_assert_uint_eq(mt_stack_telling_frame_id(&s, operator_stack), 3);
     check_label(bare_stack, (struct mt_report){0}, "python3 +0x18216f");
     check_label(own_stack, (struct mt_report){0}, "python3_jobs run");
     mt_snapshot_release(&s);

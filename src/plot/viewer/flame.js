@@ -27,10 +27,11 @@ class Flame {
             node.bytes += bytes;
             const frames = this.app.stacks.framesOf(stack).reverse();
             for (const f of frames.length ? frames : [{ name: '(no stack)', file: '', line: 0 }]) {
-                const name = f.file ? `${f.name}  ${f.file.split(/[\\/]/).pop()}:${f.line}` : f.name;
+                const place = frameText({ ...f, name: '' }, f.file.split(/[\\/]/).pop());
+                const name = f.name ? `${f.name}  ${f.file && f.file !== '??' ? place : ''}`.trim() : place;
                 const key = `${f.file}\n${f.line}\n${f.name}`;
                 if (!node.children.has(key)) {
-                    node.children.set(key, { name, file: f.file, bytes: 0, children: new Map(), parent: node, path: `${node.path}\0${key}` });
+                    node.children.set(key, { name, file: f.file, internal: f.internal, bytes: 0, children: new Map(), parent: node, path: `${node.path}\0${key}` });
                 }
                 node = node.children.get(key);
                 node.bytes += bytes;
@@ -72,7 +73,8 @@ class Flame {
         const context = prepareCanvas(this.canvas, width, height);
         context.textBaseline = 'middle';
         for (const { node, x, width: w, y } of this.boxes) {
-            context.fillStyle = node.parent ? `hsl(${25 + hash(node.name) % 40} 75% ${62 + hash(node.file) % 14}%)` : OTHERS.light;
+            context.fillStyle = node.parent && !node.internal ? `hsl(${25 + hash(node.name) % 40} 75% ${62 + hash(node.file) % 14}%)`
+                : node.parent ? `hsl(215 16% ${82 + hash(node.name) % 8}%)` : OTHERS.light;
             context.fillRect(x, y, Math.max(0.5, w - 0.7), FLAME_ROW - 1);
             if (w > 30) {
                 context.fillStyle = '#1b1b1b';

@@ -218,32 +218,40 @@ class Device {
     }
 }
 
+// "train.py:42 forward"; compiled frames have no line, some no file.
+function frameText(f, file) {
+    const place = file && file !== '??' ? `${file}${f.line > 0 ? `:${f.line}` : ''} ` : '';
+    return `${place}${f.name}`.trim() || '(unknown frame)';
+}
+
 class Stacks {
     static async read(meta) {
         const stacks = new Stacks();
         stacks.strings = meta.strings;
         [stacks.frames, stacks.table, stacks.list] = await Promise.all(
             ['frames', 'stacks', 'stackframes'].map((id) => readColumn(id, Uint32Array)));
-        stacks.count = stacks.table.length / 2;
+        stacks.count = stacks.table.length / 3;
         return stacks;
     }
 
     // Frames of a stack, innermost first.
     framesOf(stack) {
-        const [first, n] = this.table.subarray(stack * 2, stack * 2 + 2);
+        const [first, n] = this.table.subarray(stack * 3, stack * 3 + 2);
         return Array.from(this.list.subarray(first, first + n), (f) => ({
             name: this.strings[this.frames[f * 3] >>> 1], internal: (this.frames[f * 3] & 1) !== 0,
             file: this.strings[this.frames[f * 3 + 1]], line: this.frames[f * 3 + 2] | 0 }));
     }
 
-    // "train.py:42 forward" of the first user frame; and the innermost where it is another.
+    // "train.py:42 forward" of the frame that tells most, as every verb names the stack; and the innermost where
+    // that is another, of compiled ones the innermost of Python's: it says more than the allocator's.
     label(stack) {
         const frames = this.framesOf(stack);
         if (frames.length === 0) {
             return ['(no stack)', ''];
         }
-        const text = (f) => `${f.file.split(/[\\/]/).pop()}:${f.line} ${f.name}`;
-        const user = frames.find((f) => !f.internal) || frames[0];
-        return [text(user), user === frames[0] ? '' : `in ${text(frames[0])}`];
+        const text = (f) => frameText(f, f.file.split(/[\\/]/).pop());
+        const telling = this.table[stack * 3 + 2];
+        const inner = frames.slice(0, telling).find((f) => f.line > 0 && f.file.endsWith('.py'));
+        return [text(frames[telling]), inner ? `in ${text(inner)}` : ''];
     }
 }

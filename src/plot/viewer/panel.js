@@ -75,7 +75,7 @@ function settingText(name, value) {
 function frameList(app, stack) {
     const list = element('ol');
     for (const f of app.stacks.framesOf(stack)) {
-        list.append(element('li', f.internal ? 'internal' : '', `${f.file}:${f.line} ${f.name}`));
+        list.append(element('li', f.internal ? 'internal' : '', frameText(f, f.file)));
     }
     return list;
 }
