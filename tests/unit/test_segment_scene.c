@@ -303,7 +303,7 @@ START_TEST(stacks_that_look_alike)
     ck_assert(!scene_has_text(d.scene, "called at train.py:2 step"));
     ck_assert(scene_has_text(d.scene, "differs at train.py:3 main, 3 frames deep"));
     ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 3 frames deep"));
-    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 5 deep"));
+    ck_assert(scene_has_text(d.scene, "differs at train.py:4 main, 5 frames deep"));
     drawn_release(&d);
 }
 END_TEST
