@@ -48,9 +48,10 @@ struct mt_timeline_sample {
 struct mt_timeline_band {
     uint32_t stack;   /* or MT_BAND_OLDER, MT_BAND_OTHERS */
     size_t stacks;    /* in OTHERS: how many */
+    size_t held;      /* of them, those with bytes at the peak */
     uint64_t at_peak; /* bytes at the moment of the peak */
     size_t count;     /* allocations (segments) at the peak */
-    uint64_t max;     /* largest value among the samples */
+    uint64_t max;     /* most in the part that is shown; of OTHERS among the samples */
 };
 
 struct mt_timeline_oom {
@@ -84,6 +85,11 @@ struct mt_timeline {
     double reserved_peak_x;
     MT_VEC(struct mt_timeline_oom) ooms;
 };
+
+/* Whether something with so many bytes at the peak and at most has a place in a legend: what holds
+ * nothing at the peak, and too little at another time to be seen, would be a row of 0 B. Stacks
+ * without one get no band, they are among the others. */
+bool mt_timeline_has_row(const struct mt_timeline *t, uint64_t at_peak, uint64_t max);
 
 /*
  * Walks the trace three times; O(events + samples * bands). `r` is borrowed for the call. Errors:

@@ -271,12 +271,18 @@ static double slot_score(const struct slot *s)
     return (double)s->at_peak > s->weight ? (double)s->at_peak : s->weight;
 }
 
+bool mt_timeline_has_row(const struct mt_timeline *t, uint64_t at_peak, uint64_t max)
+{
+    enum { VISIBLE = 32 }; /* of the height of the picture */
+    return at_peak > 0 || (max > 0 && max >= t->peak / VISIBLE);
+}
+
 /* The slots with the highest scores, best first, into top[0 .. want); returns how many. */
 static size_t pick_top(const struct work *w, uint32_t older, uint32_t *top, size_t want)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < w->n_slots && want > 0; i++) {
-        if (i == older || w->slots[i].max == 0) {
+        if (i == older || !mt_timeline_has_row(w->t, w->slots[i].at_peak, w->slots[i].max)) {
             continue;
         }
         double score = slot_score(&w->slots[i]);
@@ -320,8 +326,12 @@ static void sort_steady(const struct work *w, uint32_t *top, size_t n)
 static bool band_add(struct work *w, uint32_t stack, uint32_t slot)
 {
     const struct slot *s = &w->slots[slot];
-    struct mt_timeline_band b = {
-        .stack = stack, .stacks = 1, .at_peak = s->at_peak, .count = s->count_at_peak};
+    struct mt_timeline_band b = {.stack = stack,
+                                 .stacks = 1,
+                                 .held = s->at_peak > 0,
+                                 .at_peak = s->at_peak,
+                                 .count = s->count_at_peak,
+                                 .max = s->max};
     w->band_of[slot] = (uint8_t)w->t->bands.n;
     return mt_vec_push(&w->t->bands, b);
 }
@@ -333,6 +343,7 @@ static bool band_others(struct work *w)
         if (w->band_of[i] == UINT8_MAX) {
             w->band_of[i] = (uint8_t)w->t->bands.n;
             b.stacks += w->slots[i].max > 0;
+            b.held += w->slots[i].at_peak > 0;
             b.at_peak += w->slots[i].at_peak;
             b.count += w->slots[i].count_at_peak;
         }

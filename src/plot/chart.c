@@ -239,8 +239,10 @@ double mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
     const struct mt_theme *t = s->theme;
     char share[96];
     struct mt_size_text size = mt_size_text(row->bytes, s->style.size);
-    if (row->bytes == 0 && row->most > 0) {
-        (void)snprintf(share, sizeof share, "at most %s", mt_size_text(row->most, s->style.size).s);
+    bool then = row->bytes > 0 || row->most == 0;
+    if (!then) {
+        size = mt_size_text(row->most, s->style.size);
+        (void)snprintf(share, sizeof share, "at most, at another time");
     } else {
         (void)snprintf(share, sizeof share, "%.1f %%", row->share * 100);
     }
@@ -258,8 +260,8 @@ double mt_legend_row(struct mt_scene *s, struct mt_box box, double y,
     }
     mt_scene_rect(s, box.x, y + 2, 13, 13, row->color)->tip = row->tip;
     mt_scene_text_fit(s, box.x + 22, y + 12, NORMAL, t->text, room, bold, main)->tip = row->tip;
-    mt_scene_text_fit(s, right, y + 12, NORMAL, t->text, box.w, bold, size.s)->anchor =
-        MT_ANCHOR_END;
+    mt_scene_text_fit(s, right, y + 12, NORMAL, then ? t->text : t->muted, box.w, bold, size.s)
+        ->anchor = MT_ANCHOR_END;
     mt_scene_text(s, right, y + 26, SMALL, t->muted, share)->anchor = MT_ANCHOR_END;
     double more = *sub ? legend_sub(s, box.x + 22, y + 26, sub_room, sub, row->spare) : 0;
     return MT_LEGEND_ROW_PX + more;

@@ -228,7 +228,9 @@ void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const
     mt_buf_text(out, *fill ? fill : " ");
     mt_term_ink_end(style, out);
     mt_buf_printf(out, " %11s ", mt_size_text(bytes, style->size).s);
-    if (bytes > 0 && share < 0.0005) {
+    if (share < 0) {
+        mt_buf_text(out, " at most  ");
+    } else if (bytes > 0 && share < 0.0005) {
         mt_buf_text(out, " < 0.1 %  ");
     } else {
         mt_buf_printf(out, "%6.1f %%  ", share * 100);

@@ -64,7 +64,8 @@ void mt_term_text(const struct mt_term_style *style, struct mt_buf *out, const c
 void mt_term_lines(const struct mt_term_style *style, struct mt_buf *out, const struct mt_buf *text,
                    uint32_t ink);
 
-/* One row of a legend: the fill, bytes, share, label. */
+/* One row of a legend: the fill, bytes, share, label. A negative share: these are the most at
+ * another time. */
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
                     uint32_t color, uint64_t bytes, double share, const struct mt_label *label);
 

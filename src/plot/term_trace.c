@@ -196,10 +196,14 @@ static void put_legend(struct term *t, struct mt_buf *out)
     mt_buf_printf(out, "\n%s\n", l->flat ? "Alive all the time" : "Held at the peak");
     for (size_t i = l->bands.n; i > 0; i--) {
         const struct mt_timeline_band *b = &l->bands.v[i - 1];
+        double share = !b->at_peak ? -1 : (double)b->at_peak / (double)l->peak;
         struct mt_label label;
+        if (!mt_trace_has_row(l, b)) {
+            continue;
+        }
         mt_trace_label(&label, t->style, t->panel, b);
-        mt_term_legend(t->term, out, mt_term_fill(t->term, i - 1), t->colors[i - 1], b->at_peak,
-                       l->peak ? (double)b->at_peak / (double)l->peak : 0, &label);
+        mt_term_legend(t->term, out, mt_term_fill(t->term, i - 1), t->colors[i - 1],
+                       b->at_peak ? b->at_peak : b->max, share, &label);
         mt_label_release(&label);
     }
     mt_term_legend_total(t->term, out, l->peak, "TOTAL");

@@ -125,19 +125,30 @@ static void band_looks(struct mt_chart *c, struct band_look *looks)
     mt_labels_distinguish(labels, stacks, t->bands.n, &c->scene->style, c->panel->snapshot);
 }
 
+static size_t rows_wanted(const struct mt_timeline *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->bands.n; i++) {
+        n += mt_trace_has_row(t, &t->bands.v[i]);
+    }
+    return n;
+}
+
 /* Which bands have a row: all, or as many of the largest as there is room for. */
 static size_t choose_rows(const struct mt_chart *c, bool *has_row)
 {
     const struct mt_timeline *t = c->panel->timeline;
     double room = c->legend.h - MT_LEGEND_HEAD_PX - LEGEND_FOOT;
-    size_t fit = room > 0 ? (size_t)(room / MT_LEGEND_ROW_PX) : 0, n = t->bands.n;
-    for (size_t i = 0; i < n; i++) {
+    size_t fit = room > 0 ? (size_t)(room / MT_LEGEND_ROW_PX) : 0, n = rows_wanted(t);
+    for (size_t i = 0; i < t->bands.n; i++) {
+        const struct mt_timeline_band *b = &t->bands.v[i];
         size_t larger = 0;
-        for (size_t k = 0; k < n; k++) {
-            larger += t->bands.v[k].at_peak > t->bands.v[i].at_peak ||
-                      (t->bands.v[k].at_peak == t->bands.v[i].at_peak && k < i);
+        for (size_t k = 0; k < t->bands.n; k++) {
+            larger += t->bands.v[k].at_peak > b->at_peak ||
+                      (t->bands.v[k].at_peak == b->at_peak && k < i);
         }
-        has_row[i] = n <= fit || larger + 1 < fit; /* the last row tells what is left out */
+        /* the last row tells what is left out */
+        has_row[i] = mt_trace_has_row(t, b) && (n <= fit || larger + 1 < fit);
     }
     return fit;
 }
@@ -160,8 +171,9 @@ static double legend_rest(struct mt_chart *c, double y, const bool *has_row)
     struct mt_legend_row row = {.label = &l};
     size_t n = 0;
     for (size_t i = 0; i < t->bands.n; i++) {
-        row.bytes += has_row[i] ? 0 : t->bands.v[i].at_peak;
-        n += !has_row[i];
+        bool left_out = !has_row[i] && mt_trace_has_row(t, &t->bands.v[i]);
+        row.bytes += left_out ? t->bands.v[i].at_peak : 0;
+        n += left_out;
     }
     if (n > 0) {
         mt_buf_printf(&l.main, "%zu more %s", n, n == 1 ? "band" : "bands");
@@ -191,7 +203,7 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
     const struct mt_timeline *t = c->panel->timeline;
     bool has_row[MT_TRACE_BANDS];
     size_t rows = t->bands.n ? choose_rows(c, has_row) : 0;
-    if (rows == 0 || (rows == 1 && t->bands.n > 1)) { /* "12 more" alone says nothing */
+    if (rows == 0 || (rows == 1 && rows_wanted(t) > 1)) { /* "12 more" alone says nothing */
         return;
     }
     double y = c->legend.y + MT_LEGEND_HEAD_PX;
@@ -327,7 +339,7 @@ static size_t most_bands(const struct mt_trace_panel *panels, size_t n)
 {
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t bands = panels[i].timeline->bands.n;
+        size_t bands = rows_wanted(panels[i].timeline);
         most = bands > most ? bands : most;
     }
     return most;
@@ -359,7 +371,7 @@ static struct layout lay_out(const struct mt_plot_style *style, const struct mt_
 static void place_across(struct mt_chart *c, const struct layout *l)
 {
     double left = c->area.x + LEFT, right = c->area.x + l->panel_w - MARGIN;
-    double legend = legend_height(c->panel->timeline->bands.n);
+    double legend = legend_height(rows_wanted(c->panel->timeline));
     if (l->legend_right) {
         double begin = right - LEGEND_W, end = legend > 0 ? begin - GAP : right;
         c->plot = (struct mt_box){left, 0, end - left, 0};
@@ -409,7 +421,8 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     } else {
         double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
         double legend = c->legend.h < room ? c->legend.h : room;
-        double two_rows = legend_height(p->timeline->bands.n < 2 ? p->timeline->bands.n : 2);
+        size_t rows = rows_wanted(p->timeline);
+        double two_rows = legend_height(rows < 2 ? rows : 2);
         c->legend.h = legend < two_rows ? 0 : legend;
         bottom -= c->legend.h;
         c->legend.y = bottom + FOOT;

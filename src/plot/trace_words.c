@@ -224,8 +224,8 @@ void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
         mt_buf_text(&l->main, memory ? "alive before the trace" : "reserved before the trace");
         mt_buf_text(&l->sub, "recording began later");
     } else if (band->stack == MT_BAND_OTHERS) {
-        mt_buf_printf(&l->main, "[%s %s]", mt_count_text(band->stacks).s,
-                      band->stacks == 1 ? "other" : "others");
+        size_t n = band->held ? band->held : band->stacks;
+        mt_buf_printf(&l->main, "[%s %s]", mt_count_text(n).s, n == 1 ? "other" : "others");
         mt_buf_text(&l->sub, "stacks with less");
     } else {
         mt_label_stack(l, style, p->snapshot, band->stack);

@@ -40,6 +40,12 @@ void mt_oom_say_refusal(struct mt_buf *b, const struct mt_snapshot *s, const str
                         struct mt_size_format f);
 
 /* A band's name in the legend. */
+/* Whether a band has a row in the legend. */
+static inline bool mt_trace_has_row(const struct mt_timeline *t, const struct mt_timeline_band *b)
+{
+    return mt_timeline_has_row(t, b->at_peak, b->max);
+}
+
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_trace_panel *p, const struct mt_timeline_band *band);
 

@@ -523,7 +523,39 @@ START_TEST(one_shape_an_allocation)
 }
 END_TEST
 
-UNIT_MAIN("trace_scene", tells_the_oom, an_inferred_limit, the_smallest_picture,
+/* What holds nothing at the peak is no row of 0 B: it says what it held at another time, and what
+ * is too little to be seen is among the others, whose number is of those alive at the peak. */
+START_TEST(no_row_of_nothing)
+{
+    struct drawn d = {.limit = {0}};
+    made_begin(&d.m);
+    uint64_t addr = 0;
+    uint32_t late = made_stack(&d.m, "evaluate", 50), tiny = made_stack(&d.m, "log", 51);
+    for (int i = 0; i < 12; i++) { /* ten get a band, two are others */
+        uint32_t stack = made_stack(&d.m, "layer", i + 1);
+        made_event(&d.m, MT_ACTION_ALLOC, addr, (uint64_t)(4 + i) * MADE_MIB, stack);
+        addr += (uint64_t)(4 + i) * MADE_MIB;
+    }
+    made_event(&d.m, MT_ACTION_FREE_COMPLETED, addr - 15 * MADE_MIB, 15 * MADE_MIB, 0);
+    made_event(&d.m, MT_ACTION_ALLOC, addr, 9 * MADE_MIB, late);
+    made_event(&d.m, MT_ACTION_ALLOC, addr + 9 * MADE_MIB, MADE_MIB, tiny);
+    for (int i = 0; i < 100; i++) { /* it is there most of the time */
+        made_event(&d.m, MT_ACTION_ALLOC, addr + 16 * MADE_MIB, 512, tiny);
+        made_event(&d.m, MT_ACTION_FREE_COMPLETED, addr + 16 * MADE_MIB, 512, 0);
+    }
+    made_finish(&d.m);
+    draw(&d, &PLAIN, 0, 0);
+    ck_assert(!scene_has_text(d.scene, "0 B"));
+    ck_assert(scene_has_text(d.scene, "train.py:50 evaluate"));
+    ck_assert(scene_has_text(d.scene, "at most, at another time"));
+    ck_assert(!scene_has_text(d.scene, "train.py:51 log"));
+    ck_assert(scene_has_text(d.scene, "[3 others]"));
+    ck_assert_uint_eq(d.t.bands.v[d.t.bands.n - 1].stacks, 4);
+    drawn_release(&d);
+}
+END_TEST
+
+UNIT_MAIN("trace_scene", no_row_of_nothing, tells_the_oom, an_inferred_limit, the_smallest_picture,
           labels_leave_curves_alone, the_request_stands_on_reserved_memory, growth_is_told,
           a_request_above_the_picture, leaders_cross_no_line, the_axis_of_time,
           annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,

@@ -159,7 +159,7 @@ class Device {
                 bytes.set(a.stack[i], (bytes.get(a.stack[i]) || 0) + this.sizes[a.size[i]]);
             }
         }
-        return [...bytes].sort((x, y) => y[1] - x[1] || x[0] - y[0]);
+        return [...bytes].filter(([, size]) => size > 0).sort((x, y) => y[1] - x[1] || x[0] - y[0]);
     }
 
     // The stacks with most at the peak get a band each.
