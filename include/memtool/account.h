@@ -71,8 +71,14 @@ struct mt_recorded {
 };
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s);
 
-/* The variable from which the allocator that wrote s takes its settings. */
+/* The variable from which the allocator that wrote s takes its settings; of a recording without an
+ * allocator, of a program without PyTorch, that of the cache which could serve it. */
 const char *mt_conf_variable_of(const struct mt_snapshot *s);
+
+/* The call by which the recorded program gives cached memory back to the driver; NULL when it has
+ * none: with `cached` the cache does so by itself before a request fails, with `watched` what is
+ * recorded are the driver's allocations. */
+const char *mt_empty_cache_of(const struct mt_recorded *r);
 
 /* ---- the account (account.c) ---- */
 

@@ -18,6 +18,7 @@ typedef int mt_torch_release;
 
 #define MT_TORCH_OLDEST 113
 #define MT_TORCH_NEWEST 213
+#define MT_TORCH_MEMTOOL 211 /* whose grammar memtool's own allocator reads */
 
 /* "2.11", "2.11.0+cu130", "v2.6" to 211, 211, 206; false for anything else. */
 bool mt_torch_release_parse(struct mt_str s, mt_torch_release *release);

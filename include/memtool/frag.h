@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_FRAG_H
 #define MEMTOOL_FRAG_H
 
+#include <memtool/account.h>
 #include <memtool/error.h>
 #include <memtool/filter.h>
 #include <memtool/model.h>
@@ -54,7 +55,7 @@ struct mt_frag {
     uint16_t main_stream;    /* the stream with most reserved memory */
     uint64_t failed_request; /* at an out-of-memory event: the block that was wanted, else 0 */
     uint64_t failed_free;    /* what the driver had free then */
-    uint64_t empty_cache;    /* what torch.cuda.empty_cache() would give back */
+    uint64_t empty_cache;    /* what emptying the cache would give back to the driver */
     MT_VEC(struct mt_frag_pool) pools; /* most free bytes first */
     MT_VEC(struct mt_frag_pin) pins;   /* most free_held first */
 };
@@ -70,12 +71,11 @@ void mt_frag_release(struct mt_frag *f);
 
 /* ---- sources ---- */
 
-/* name, id in JSON, the fix */
+/* name, id in JSON, the fix ("": depends on who wrote the file) */
 #define MT_FRAG_SOURCE_MAP(X)                                                                      \
     X(MANY_SIZES, "many_sizes",                                                                    \
       "preallocate one buffer of the largest size and use views of it, or pad to a few sizes")     \
-    X(REGAINED, "segments_regained",                                                               \
-      "call empty_cache less often, best only between phases: the loop takes back what it gives")  \
+    X(REGAINED, "segments_regained", "")                                                           \
     X(OVER_STEP, "just_over_a_step",                                                               \
       "ask for a little less, or round the shape down to the step: what lies above it is lost")    \
     X(SPLITS, "splits",                                                                            \
@@ -90,7 +90,8 @@ enum mt_frag_source_kind {
         MT_FRAG_SOURCE_COUNT
 };
 const char *mt_frag_source_id(enum mt_frag_source_kind kind);
-const char *mt_frag_source_fix(enum mt_frag_source_kind kind);
+/* What the program that was recorded can do about it. */
+const char *mt_frag_source_fix(enum mt_frag_source_kind kind, const struct mt_recorded *r);
 
 struct mt_frag_source {
     enum mt_frag_source_kind kind;

@@ -48,9 +48,27 @@ const char *mt_frag_source_id(enum mt_frag_source_kind kind)
     return WORDS[kind].id;
 }
 
-const char *mt_frag_source_fix(enum mt_frag_source_kind kind)
+/* Memory that went back to the driver and was taken again. */
+static const char *regained_fix(const struct mt_recorded *r)
 {
-    return WORDS[kind].fix;
+    if (r->watched && r->plain) {
+        return "keep the buffers from step to step, or let a cache keep them: memtool capture "
+               "--mode cache tries one";
+    }
+    if (r->cached) {
+        return "leave room on the card for memory that passes the cache by: for such a request "
+               "the cache gives back what is idle, and the loop takes it again";
+    }
+    return r->live && !r->torch && !r->python
+               ? "call memtool_empty_cache() less often, best only between phases: the loop takes "
+                 "back what it gives"
+               : "call torch.cuda.empty_cache() less often, best only between phases: the loop "
+                 "takes back what it gives";
+}
+
+const char *mt_frag_source_fix(enum mt_frag_source_kind kind, const struct mt_recorded *r)
+{
+    return kind == MT_FRAG_SOURCE_REGAINED ? regained_fix(r) : WORDS[kind].fix;
 }
 
 struct per_stack {

@@ -216,5 +216,15 @@ const char *mt_conf_variable_of(const struct mt_snapshot *s)
 {
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
-    return recorded.cached || recorded.live ? "MEMTOOL_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+    bool memtools = recorded.cached || recorded.live || (recorded.watched && recorded.plain);
+    return memtools ? "MEMTOOL_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
+const char *mt_empty_cache_of(const struct mt_recorded *r)
+{
+    if (r->cached || r->watched) {
+        return NULL;
+    }
+    return r->live && !r->torch && !r->python ? "memtool_empty_cache()"
+                                              : "torch.cuda.empty_cache()";
 }

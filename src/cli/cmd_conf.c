@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/account.h>
 #include <memtool/query.h>
 #include <memtool/read.h>
 #include <memtool/report_conf.h>
@@ -22,7 +23,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_TEXT,
      .offset = offsetof(struct conf_settings, torch),
      .arg = "VERSION",
-     .help = "the PyTorch release that is to read it (default: the newest known, 2.13)",
+     .help = "the PyTorch release that is to read it (default: the newest known, 2.13; of a "
+             "snapshot of memtool's allocator 2.11, as it reads)",
      .common = true},
     {.name = "cuda",
      .kind = MT_OPTION_TEXT,
@@ -62,7 +64,7 @@ struct subject {
     struct mt_str text;
     const char *source, *variable;
     struct mt_snapshot snapshot;
-    bool has_snapshot;
+    bool has_snapshot, memtools;
     struct mt_buf log;
     struct mt_conf_origin origin;
 };
@@ -96,6 +98,28 @@ static enum mt_status read_log(struct subject *x, FILE *f, struct mt_error *err)
     return MT_OK;
 }
 
+/* What is in the snapshot, and who read it there. */
+static enum mt_status take_settings(struct subject *x, struct mt_error *err)
+{
+    struct mt_settings settings;
+    struct mt_recorded recorded;
+    mt_settings_get(&x->snapshot, &settings);
+    mt_recorded_find(&recorded, &x->snapshot);
+    if (!settings.conf.p) {
+        return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET, "%s",
+                       recorded.watched
+                           ? "this snapshot does not hold an allocator's settings (memtool capture "
+                             "--mode record watches the driver, not an allocator)"
+                           : "this snapshot does not hold its allocator settings (PyTorch 2.3 and "
+                             "later write them)");
+    }
+    x->source = "snapshot";
+    x->text = settings.conf;
+    x->variable = settings.conf.n ? mt_conf_variable_of(&x->snapshot) : NULL;
+    x->memtools = recorded.cached || recorded.live;
+    return MT_OK;
+}
+
 static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *common,
                                 struct subject *x, const char *file, FILE *f, struct mt_error *err)
 {
@@ -116,17 +140,8 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
     if (status != MT_OK) {
         return read_log(x, f, err);
     }
-    struct mt_settings settings;
     x->has_snapshot = true;
-    x->source = "snapshot";
-    mt_settings_get(&x->snapshot, &settings);
-    if (!settings.conf.p) {
-        return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
-                       "this snapshot does not hold its allocator settings (PyTorch 2.3 and later "
-                       "write them)");
-    }
-    x->text = settings.conf;
-    return MT_OK;
+    return take_settings(x, err);
 }
 
 /* What was meant as a file: settings have a ':', and neither '/' nor a suffix. */
@@ -184,7 +199,13 @@ static int report(struct mt_cli *cli, const struct conf_settings *c, const struc
     if (exit_code) {
         return exit_code;
     }
-    struct mt_conf_result result = {x->text, x->source, x->variable, release, &conf, &warnings};
+    struct mt_conf_result result = {.text = x->text,
+                                    .source = x->source,
+                                    .variable = x->variable,
+                                    .memtools = x->memtools,
+                                    .release = release,
+                                    .conf = &conf,
+                                    .warnings = &warnings};
     enum mt_status status =
         r.json ? mt_report_conf_json(&r, &result, &err) : mt_report_conf_text(&r, &result, &err);
     exit_code = status == MT_OK ? !conf.valid : mt_cli_fail(cli, NULL, &err);
@@ -207,6 +228,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         x.origin.cuda = cuda;
     }
     int exit_code = find_settings(cli, c, &x, release, files, n_files);
+    if (x.memtools && !c->torch) {
+        release = MT_TORCH_MEMTOOL;
+    }
     if (exit_code == 0) {
         exit_code = report(cli, c, &x, release, n_files ? files[0] : "environment");
     }

@@ -5,6 +5,7 @@
 #include <memtool/account.h>
 #include <memtool/era.h>
 #include <memtool/report_simulate.h>
+#include <memtool/report_verbs.h>
 #include <memtool/write.h>
 
 #include "command.h"
@@ -313,9 +314,9 @@ static int simulate_file(struct work *w, const char *file)
     }
     if (w->devices.n == 0) {
         mt_cli_note(w->cli, &w->x->common,
-                    "%s: no recorded events to replay; record with "
-                    "torch.cuda.memory._record_memory_history()",
-                    file);
+                    "%s: no recorded events to replay: the history was not recorded (%s switches "
+                    "it on)",
+                    file, mt_history_switch(w->snapshot));
     }
     return report_and_save(w, file);
 }

@@ -91,7 +91,7 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
     snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
     snprintf(live->rank, sizeof live->rank, "%s", o->rank ? o->rank : "0");
     struct mt_conf conf;
-    mt_conf_parse(mt_str_from(live->conf), 211, &conf);
+    mt_conf_parse(mt_str_from(live->conf), MT_TORCH_MEMTOOL, &conf);
     live->settings = conf.settings;
     enum mt_status status = MT_OK;
     if (!conf.valid) {

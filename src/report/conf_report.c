@@ -128,14 +128,20 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
                           struct mt_buf *b)
 {
     int major = c->release / 100, minor = c->release % 100;
+    const char *who = c->memtools ? "memtool's allocator, which reads as PyTorch" : "PyTorch";
+    const char *comma = c->memtools ? "," : "";
     if (c->conf->valid) {
-        fprintf(r->out, "%sPyTorch %d.%d accepts it%s%s\n", mt_color_begin(r, MT_COLOR_GOOD), major,
-                minor, mt_color_end(r),
+        fprintf(r->out, "%s%s %d.%d%s accepts it%s%s\n", mt_color_begin(r, MT_COLOR_GOOD), who,
+                major, minor, comma, mt_color_end(r),
                 c->text.n ? "" : ": empty, so all settings are the defaults");
         return;
     }
-    mt_report_line(r, 2, "%sPyTorch %d.%d refuses it%s: %s", mt_color_begin(r, MT_COLOR_BAD), major,
-                   minor, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
+    mt_report_line(r, 2, "%s%s %d.%d%s refuses it%s: %s", mt_color_begin(r, MT_COLOR_BAD), who,
+                   major, minor, comma, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
+    if (c->memtools) {
+        fputs("  the allocator does not start with it\n", r->out);
+        return;
+    }
     fputs(c->conf->dies ? "  the process dies when it first uses CUDA, without a Python exception\n"
                         : "  the first use of CUDA raises it; importing torch does not\n",
           r->out);

@@ -64,6 +64,8 @@ static void put_pins(struct mt_put *p, cJSON *o, const struct mt_report *r,
 static void put_sources(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
                         const struct mt_frag_sources *x)
 {
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
     cJSON *list = mt_put_array(p, o, "sources");
     for (size_t i = 0; i < x->list.n; i++) {
         const struct mt_frag_source *a = &x->list.v[i];
@@ -74,7 +76,7 @@ static void put_sources(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
         mt_put_u64(p, one, "bytes", a->bytes);
         mt_put_known(p, one, "sizes", sizes, a->sizes);
         mt_put_known(p, one, "cost_us", a->kind == MT_FRAG_SOURCE_REGAINED, a->cost_us);
-        mt_put_text(p, one, "fix", mt_frag_source_fix(a->kind));
+        mt_put_text(p, one, "fix", mt_frag_source_fix(a->kind, &recorded));
         mt_put_item(p, one, "frames", mt_json_frames(s, a->stack));
     }
 }

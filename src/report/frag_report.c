@@ -22,7 +22,30 @@ static bool is_mostly_idle(const struct mt_frag *f)
 
 /* ---- headline ---- */
 
-static void print_head(const struct mt_report *r, const struct mt_frag *f)
+/* What the cache has, and who can have it given back. */
+static void print_cache(const struct mt_report *r, const struct mt_frag *f,
+                        const struct mt_recorded *recorded)
+{
+    const char *call = mt_empty_cache_of(recorded);
+    struct mt_size_text bytes = mt_report_size(r, f->empty_cache);
+    if (recorded->watched) {
+        mt_report_line(r, 4, "  the driver's own allocations were recorded: %s",
+                       recorded->plain ? "there is no cache"
+                                       : "what PyTorch has cached inside them is not known");
+        return;
+    }
+    mt_report_line(r, 4, "  the largest request that fits without new memory: %s",
+                   mt_report_size(r, f->largest_hole).s);
+    if (call) {
+        mt_report_line(r, 4, "  %s would give back %s", call, bytes.s);
+    } else {
+        mt_report_line(r, 4, "  the cache gives back by itself, before a request fails: %s",
+                       bytes.s);
+    }
+}
+
+static void print_head(const struct mt_report *r, const struct mt_frag *f,
+                       const struct mt_recorded *recorded)
 {
     static const char *const CLASS[] = {"normal", "work on it", "act"};
     static const enum mt_color COLOR[] = {MT_COLOR_GOOD, MT_COLOR_WARN, MT_COLOR_BAD};
@@ -42,9 +65,7 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f)
     if (f->failed_request) {
         fprintf(r->out, "  the request that failed: %s\n", mt_report_size(r, f->failed_request).s);
     }
-    fprintf(r->out, "  the largest request that fits without new memory: %s\n",
-            mt_report_size(r, f->largest_hole).s);
-    fprintf(r->out, "  empty_cache() would give back %s\n", mt_report_size(r, f->empty_cache).s);
+    print_cache(r, f, recorded);
 }
 
 /* ---- causes ---- */
@@ -229,7 +250,7 @@ static enum mt_status print_csv(const struct mt_report *r, const struct mt_snaps
 /* ---- sources ---- */
 
 static void add_source(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
-                       const struct mt_frag_source *x)
+                       const struct mt_recorded *recorded, const struct mt_frag_source *x)
 {
     mt_buf_text(b, "  ");
     switch (x->kind) {
@@ -239,10 +260,9 @@ static void add_source(struct mt_buf *b, const struct mt_report *r, const struct
                       mt_report_size(r, x->bytes).s, mt_count_text(x->count).s);
         break;
     case MT_FRAG_SOURCE_REGAINED:
-        mt_buf_printf(b,
-                      "%s segments (%s) were given back by empty_cache and taken again, about %s",
-                      mt_count_text(x->count).s, mt_report_size(r, x->bytes).s,
-                      mt_duration_text((int64_t)x->cost_us).s);
+        mt_buf_printf(b, "%s %s (%s) were given back to the driver and taken again, about %s",
+                      mt_count_text(x->count).s, recorded->watched ? "allocations" : "segments",
+                      mt_report_size(r, x->bytes).s, mt_duration_text((int64_t)x->cost_us).s);
         break;
     case MT_FRAG_SOURCE_OVER_STEP:
         mt_buf_printf(b, "%s allocations lie just above a step and lose %s together: ",
@@ -277,6 +297,8 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
                                     struct mt_error *err)
 {
     struct mt_buf b = {0};
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
     size_t of_kind = 0;
     for (size_t i = 0; i < x->list.n; i++) {
         const struct mt_frag_source *one = &x->list.v[i];
@@ -287,10 +309,10 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
             mt_buf_text(&b, "\nWhere it comes from:\n");
         }
         if (of_kind++ < FEW_SOURCES || r->verbose) {
-            add_source(&b, r, s, one);
+            add_source(&b, r, s, &recorded, one);
         }
         if (i + 1 == x->list.n || x->list.v[i + 1].kind != one->kind) {
-            mt_buf_printf(&b, "    Fix: %s.\n", mt_frag_source_fix(one->kind));
+            mt_buf_printf(&b, "    Fix: %s.\n", mt_frag_source_fix(one->kind, &recorded));
             of_kind = 0;
         }
     }
@@ -325,15 +347,16 @@ static void print_failure(const struct mt_report *r, const struct mt_frag *f)
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
-                         const struct mt_frag *f)
+                         const struct mt_frag *f, const struct mt_recorded *recorded)
 {
     struct mt_settings settings;
     mt_settings_get(s, &settings);
     if (is_mostly_idle(f)) {
-        fputs(
-            "\nMost of it lies in wholly free segments, which serve any request of their size and "
-            "which\nempty_cache() gives back: a cache, not fragmentation.\n",
-            r->out);
+        const char *call = mt_empty_cache_of(recorded);
+        fprintf(r->out,
+                "\nMost of it lies in wholly free segments, which serve any request of their size "
+                "and which\n%s gives back%s: a cache, not fragmentation.\n",
+                call ? call : "the cache", call ? "" : " before a request fails");
         if (f->at == MT_AT_END) {
             fputs("If a request failed, look at --at oom, else at --at peak.\n", r->out);
         }
@@ -365,12 +388,14 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
     if (r->separator) {
         return print_csv(r, s, devices, n, err);
     }
+    struct mt_recorded recorded;
+    mt_recorded_find(&recorded, s);
     for (size_t i = 0; i < n; i++) {
         const struct mt_frag *f = &devices[i].frag;
         if (i) {
             fputc('\n', r->out);
         }
-        print_head(r, f);
+        print_head(r, f, &recorded);
         if (f->reserved > f->allocated) {
             MT_TRY(print_causes(r, f, err));
         }
@@ -381,7 +406,7 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
             MT_TRY(print_pins(r, s, f, err));
         }
         MT_TRY(print_sources(r, s, f, &devices[i].sources, err));
-        print_advice(r, s, f);
+        print_advice(r, s, f, &recorded);
     }
     if (!n) {
         fputs("No device has segments or events.\n", r->out);

@@ -62,7 +62,7 @@ static void trace_retries(struct mt_figures *f, const struct mt_trace_totals *t)
     } else if (t->whole) {
         mt_figure_text(f, "retries", (struct mt_size_text){"unknown"}, "num_alloc_retries", "%s",
                        t->complete ? "memory went back to the driver and was taken again: by "
-                                     "retries or by empty_cache"
+                                     "retries, or because the program gave it back"
                                    : "the trace does not begin with an empty allocator");
     }
 }

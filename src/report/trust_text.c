@@ -126,8 +126,12 @@ const char *mt_history_switch(const struct mt_snapshot *s)
 {
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
-    return recorded.live ? "MEMTOOL_RECORD=enabled:all in the environment, or memtool_record(),"
-                         : "torch.cuda.memory._record_memory_history()";
+    if (recorded.live) {
+        return "MEMTOOL_RECORD=enabled:all in the environment, or memtool_record(),";
+    }
+    return recorded.watched  ? "memtool capture --mode record"
+           : recorded.cached ? "memtool capture --mode cache"
+                             : "torch.cuda.memory._record_memory_history()";
 }
 
 /* Words that are always the same, or who finds them. */

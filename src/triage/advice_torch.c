@@ -29,8 +29,18 @@ static bool may_expand(const struct mt_incident *i)
     return !has_no_settings(i) && !era_is(i, "torch-1.1");
 }
 
-static const char *conf_variable(const struct mt_incident *i)
+/* PyTorch on memtool's allocator, as the snapshot tells. */
+static bool is_memtools(const struct mt_facts *f)
 {
+    return f->account && (f->account->recorded.cached || f->account->recorded.live);
+}
+
+static const char *conf_variable(const struct mt_facts *f)
+{
+    const struct mt_incident *i = f->incident;
+    if (is_memtools(f)) {
+        return "MEMTOOL_ALLOC_CONF";
+    }
     if (strcmp(i->backend, "hip") == 0) {
         return "PYTORCH_HIP_ALLOC_CONF";
     }
@@ -45,7 +55,7 @@ static void advise_expandable(struct mt_advisor *a)
     mt_advise(a, "expandable_segments", true);
     mt_advise_text(a, "Let segments grow instead of leaving holes. Set it before Python starts; it "
                       "is read once.");
-    mt_advise_command(a, "export %s=expandable_segments:True", conf_variable(f->incident));
+    mt_advise_command(a, "export %s=expandable_segments:True", conf_variable(f));
     mt_advise_why(a, "%sp to %s of unallocated memory becomes usable; %s was asked for.",
                   f->expandable_serves ? "A replay of the snapshot with it served the request: u"
                                        : "U",
@@ -60,7 +70,7 @@ static void advise_max_split(struct mt_advisor *a)
         mt_advise(a, "replayed_setting", true);
         mt_advise_text(a, "Use the setting that served the request when the snapshot was replayed. "
                           "Set it before Python starts.");
-        mt_advise_command(a, "export %s=%s", conf_variable(f->incident), f->serving_conf);
+        mt_advise_command(a, "export %s=%s", conf_variable(f), f->serving_conf);
         mt_advise_why(a, "It was tried on this very recording.");
         return;
     }
@@ -69,7 +79,7 @@ static void advise_max_split(struct mt_advisor *a)
     mt_advise(a, "max_split_size_mb", true);
     mt_advise_text(a, "Keep large blocks whole. Set it before Python starts; it can cost speed, so "
                       "compare a few steps.");
-    mt_advise_command(a, "export %s=max_split_size_mb:%llu", conf_variable(f->incident),
+    mt_advise_command(a, "export %s=max_split_size_mb:%llu", conf_variable(f),
                       (unsigned long long)mib);
     mt_advise_why(a,
                   "Blocks above %llu MiB are no longer cut, so %s can be found again in one "
@@ -532,6 +542,8 @@ void mt_advice_torch_hints(struct mt_advisor *a)
     }
     mt_advise(a, "empty_cache", false);
     mt_advise_text(a, "torch.cuda.empty_cache()");
-    mt_advise_why(a, "PyTorch had already given back every cached segment that was wholly free "
-                     "before it raised this error.");
+    mt_advise_why(a,
+                  "%s had already given back every cached segment that was wholly free "
+                  "before it raised this error.",
+                  is_memtools(a->facts) ? "The allocator" : "PyTorch");
 }

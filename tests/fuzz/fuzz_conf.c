@@ -52,7 +52,11 @@ static void read_conf(struct mt_str text, mt_torch_release release, unsigned cho
     explain(&conf);
     mt_conf_warn(text, &conf, release, &origin, &warnings);
     demand(warnings.n <= MT_CONF_WARNINGS);
-    struct mt_conf_result result = {text, "argument", NULL, release, &conf, &warnings};
+    struct mt_conf_result result = {.text = text,
+                                    .source = "argument",
+                                    .release = release,
+                                    .conf = &conf,
+                                    .warnings = &warnings};
     struct mt_report r = {.out = to, .file = "fuzz", .verbose = choice & 1};
     (void)!mt_report_conf_text(&r, &result, &err);
     (void)!mt_report_conf_json(&r, &result, &err);
