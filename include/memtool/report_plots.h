@@ -11,6 +11,7 @@ struct mt_timeline_result {
     const struct mt_snapshot *snapshot;
     const struct mt_timeline *timeline;
     enum mt_timeline_subject subject;
+    struct mt_limit_range limit; /* of the process, inferred; below = 0: none */
 };
 
 /* trace_plot/1: of all devices of a file; `one_line`: one of several files. Errors: MT_NOMEM. */

@@ -272,14 +272,21 @@ static enum mt_status add_devices(struct plot *p, size_t file, bool term, struct
     return status;
 }
 
+/* What the refusals tell of a limit of the process; false, and untouched: nothing. */
+static bool limit_of(const struct subject *u, struct mt_limit_range *limit)
+{
+    const struct mt_timeline *t = &u->timeline;
+    uint64_t granted = u->own_look ? u->look.reserved_peak : t->reserved_peak;
+    return mt_timeline_limit(t, granted, limit);
+}
+
 /* What is in use elsewhere on the device is not known, so the line says what it is the sum of. With
  * room on the device the request met a limit of the process. */
 static void capacity_from_oom(struct mt_trace_panel *panel, const struct subject *u)
 {
     const struct mt_timeline *t = &u->timeline;
     const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
-    uint64_t granted = u->own_look ? u->look.reserved_peak : t->reserved_peak;
-    if (!mt_timeline_limit(t, granted, &panel->limit)) {
+    if (!limit_of(u, &panel->limit)) {
         panel->capacity = mt_add_sat(o->reserved, o->device_free);
         panel->capacity_from = "reserved + free at the OOM";
     }
@@ -331,7 +338,10 @@ static enum mt_status print_file(struct plot *p, struct mt_report *r, size_t fil
     bool kept = true;
     for (size_t i = 0; i < p->subjects.n; i++) {
         const struct subject *u = &p->subjects.v[i];
-        struct mt_timeline_result t = {&p->snapshots[file], &u->timeline, u->options.subject};
+        struct mt_timeline_result t = {.snapshot = &p->snapshots[file],
+                                       .timeline = &u->timeline,
+                                       .subject = u->options.subject};
+        (void)limit_of(u, &t.limit);
         kept = kept && (u->file != file || mt_vec_push(&list, t));
     }
     r->file = p->files[file];

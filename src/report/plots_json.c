@@ -32,6 +32,16 @@ static void put_oom(struct mt_put *p, cJSON *ooms, const struct mt_timeline_oom 
     mt_put_u64(p, o, "reserved_bytes", oom->reserved);
 }
 
+/* As in simulate/1. */
+static void put_limit(struct mt_put *p, cJSON *device, const struct mt_limit_range *limit)
+{
+    bool known = limit->below > 0;
+    cJSON *o = mt_put_object(p, device, "limit");
+    mt_put_text(p, o, "source", known ? "inferred" : NULL);
+    mt_put_known(p, o, "at_least_bytes", known, limit->least);
+    mt_put_known(p, o, "below_bytes", known, limit->below);
+}
+
 static void put_sample(struct mt_put *p, cJSON *samples, const struct mt_timeline *t, size_t i)
 {
     const struct mt_timeline_sample *s = &t->samples.v[i];
@@ -68,6 +78,7 @@ static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timel
     for (size_t i = 0; i < t->ooms.n; i++) {
         put_oom(p, ooms, &t->ooms.v[i]);
     }
+    put_limit(p, o, &result->limit);
     cJSON *bands = mt_put_array(p, o, "bands"); /* from the ground up */
     for (size_t i = 0; i < t->bands.n; i++) {
         put_band(p, bands, result, &t->bands.v[i]);

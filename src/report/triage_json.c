@@ -29,6 +29,7 @@ static void put_numbers(struct mt_put *p, cJSON *o, const struct mt_incident *i)
     for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
         mt_put_known(p, numbers, KEYS[f], mt_oom_has(&i->numbers, f), i->numbers.v[f]);
     }
+    mt_put_known(p, numbers, "allowed_below_bytes", i->allowed_below > 0, i->allowed_below);
     cJSON *derived = mt_put_array(p, o, "derived");
     for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
         if (i->numbers.derived >> f & 1u) {
