@@ -10,7 +10,7 @@ struct mt_conf_result {
     struct mt_str text;
     const char *source;   /* "argument", "environment", "snapshot", "log" */
     const char *variable; /* that held it, or NULL */
-    bool memtools; /* memtool's allocator reads them, as that release would */
+    bool memtools;        /* memtool's allocator reads them, as that release would */
     mt_torch_release release;
     const struct mt_conf *conf;
     const struct mt_conf_warnings *warnings;

@@ -38,8 +38,8 @@ const struct mt_command mt_cmd_frag = {
         "Tells what the memory that is reserved but not allocated is lost to: holes beside live "
         "blocks, wholly free segments, other streams, private pools, frees that wait. Shows the "
         "largest hole of each pool and stream, the call stacks whose live blocks pin the most free "
-        "memory, what emptying the cache would give back, and what in the trace causes it, each with "
-        "its fix.",
+        "memory, what emptying the cache would give back, and what in the trace causes it, each "
+        "with its fix.",
     .examples = "memtool frag snap.pickle              what is lost, and who pins it\n"
                 "memtool frag --at oom snap.pickle     the same when the request failed",
     .groups = GROUPS,
