@@ -230,6 +230,31 @@ async function compiledStacks() {
     await clean(page);
 }
 
+// Nothing is cut or lies over something else, on small and on large screens.
+async function screens() {
+    const cut = (what) => `[...document.querySelectorAll('${what}')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`;
+    for (const name of ['frag_oom.pickle', 'graphs.pickle', 'transformer.pickle.gz']) {
+        const path = makePage(data(name));
+        for (const [width, height] of [[900, 700], [1024, 768], [1280, 800], [1920, 1080], [3840, 2160]]) {
+            const at = `${name} at ${width} px`;
+            const page = await browser.open(path, { width, height });
+            await page.settle();
+            equal(await page.value(`[...document.querySelectorAll('header *, nav *, #jumps *')].filter((e) => {
+                const r = e.getBoundingClientRect(); return r.right > innerWidth || r.left < 0; }).length`), 0, `${at}: nothing leaves the screen`);
+            equal(await page.value("document.querySelector('header').offsetHeight") <= 90, true, `${at}: the header is flat`);
+            equal(await page.value(cut('.row span, #moment, #figures dd, [role=tab], #jumps button')), [], `${at}: no text is cut`);
+            equal(await page.value("document.querySelector('.row .label').clientWidth") >= 150, true, `${at}: the list has room for the stack`);
+            equal(await page.value("document.getElementById('legend').offsetWidth") >= 200, true, `${at}: the colours have names`);
+            equal(await page.value('memtool.timeline.reservedTextY - 14 >= memtool.timeline.box.y'), true, `${at}: the name of the line lies in the chart`);
+            equal(await page.value('memtool.state.state.every((g) => g.title.every((line) => memtool.state.ruler.measureText(line).width <= memtool.state.canvas.clientWidth))'), true, `${at}: the titles of pools fit`);
+            equal(await page.value('memtool.device.bands.every(([, bytes], i, all) => bytes > 0 && (i === 0 || bytes <= all[i - 1][1]))'), true, 'bands by size');
+            const [first, bytes] = await page.value("[document.querySelector('#legend .entry .bytes').textContent, memtool.device.bands[0][1]]");
+            equal(first, sizeText(bytes), `${at}: the legend begins with the largest`);
+            await clean(page);
+        }
+    }
+}
+
 async function zooming() {
     const page = await browser.open(makePage(data('transformer.pickle.gz')));
     const width = () => page.value('memtool.place.to - memtool.place.from');
@@ -323,7 +348,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

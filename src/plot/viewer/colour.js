@@ -24,6 +24,8 @@ function bandColour(band, device) {
     return band < device.bands.length ? BAND_COLOURS[band % BAND_COLOURS.length] : OTHERS[theme()];
 }
 
+const CANVAS_FONT = '12px system-ui, "DejaVu Sans", sans-serif';
+
 // A canvas in device pixels whose context counts in CSS pixels.
 function prepareCanvas(canvas, width, height) {
     const ratio = window.devicePixelRatio || 1;
@@ -36,7 +38,7 @@ function prepareCanvas(canvas, width, height) {
     const context = canvas.getContext('2d');
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+    context.font = CANVAS_FONT;
     return context;
 }
 

@@ -19,6 +19,7 @@ class List {
     }
 
     reset() {
+        this.element.style.setProperty('--digits', `${String(this.app.device.n).length}ch`);
         this.space.style.height = `${Math.min(MOST_PIXELS, this.app.device.n * ROW)}px`;
     }
 

@@ -46,15 +46,16 @@ function showLegend(app) {
     const whole = device.liveAt(device.peak);
     const legend = document.getElementById('legend');
     legend.replaceChildren(element('h2', '', device.n ? 'Held at the peak' : 'Alive in the file'));
-    if (device.othersAtPeak > 0) {
-        legend.append(legendEntry(OTHERS[theme()], `[${device.otherCount} others]`, '', device.othersAtPeak, whole));
-    }
-    [...device.bands].reverse().forEach(([stack, bytes]) => {
+    device.bands.forEach(([stack, bytes]) => { // most first: what does not fit is what matters least
         const [name, under] = app.stacks.label(stack);
         const entry = legendEntry(stackColour(device, stack), name, under, bytes, whole);
         entry.addEventListener('click', () => app.showStack(stack, `${sizeText(bytes)} at the peak`));
         legend.append(entry);
     });
+    if (device.othersAtPeak > 0) {
+        const others = device.otherCount === 1 ? '[1 other]' : `[${device.otherCount} others]`;
+        legend.append(legendEntry(OTHERS[theme()], others, '', device.othersAtPeak, whole));
+    }
     const total = element('div', 'entry total');
     total.append(element('span'), element('span', 'name', 'TOTAL'), element('span', 'bytes', sizeText(whole)));
     legend.append(total);
@@ -102,7 +103,7 @@ function showDetail(app) {
     const stack = which !== NEVER ? device.alloc.stack[which] || device.stack[event] || 0 : device.stack[event];
     const rows = ofBlock ? [] : [['event', `${countText(event)}, ${device.meta.actions[device.action[event]]}`]];
     if (!ofBlock && device.about.base_us) {
-        rows.push(['time', `${durationText(device.when[event])} after the first, ${new Date((device.about.base_us + device.when[event]) / 1000).toISOString()}`]);
+        rows.push(['time', `${durationText(device.when[event])} after the first\n${new Date((device.about.base_us + device.when[event]) / 1000).toISOString()}`]);
     }
     const around = ofBlock ? [] : device.annotations.at(event);
     if (around.length) {

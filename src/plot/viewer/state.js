@@ -4,6 +4,8 @@ class State {
     constructor(app, canvas) {
         this.app = app;
         this.canvas = canvas;
+        this.ruler = document.createElement('canvas').getContext('2d'); // measures text
+        this.ruler.font = CANVAS_FONT;
         canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));
         canvas.addEventListener('pointerleave', () => this.app.tip());
         canvas.addEventListener('click', (e) => {
@@ -57,6 +59,16 @@ class State {
     }
 
     // Places segments in rows: the largest is as wide as the view.
+    // The title of a group in one line, or in two where that is too long for the view.
+    titleLines(group, width) {
+        const reserved = sum(group.list, 'size');
+        const used = sum(group.list, 'used');
+        const hole = Math.max(0, ...group.list.map(largestHole));
+        const figures = `${sizeText(reserved)} reserved, ${sizeText(reserved - used)} free, largest hole ${sizeText(hole)}`;
+        const whole = `${group.name} \u2014 ${figures}`;
+        return this.ruler.measureText(whole).width <= width ? [whole] : [group.name, figures];
+    }
+
     layout(groups, width) {
         const rowHeight = 20;
         const largest = Math.max(1, ...groups.flatMap((g) => g.list.map((s) => s.size)));
@@ -64,7 +76,8 @@ class State {
         let y = 0;
         for (const group of groups) {
             group.y = y;
-            y += 20;
+            group.title = this.titleLines(group, width);
+            y += 4 + 16 * group.title.length;
             let x = 0;
             for (const segment of group.list) {
                 const w = Math.max(6, segment.size * scale);
@@ -99,13 +112,10 @@ class State {
     }
 
     drawGroup(context, group, width) {
-        const reserved = sum(group.list, 'size');
-        const used = sum(group.list, 'used');
-        const hole = Math.max(0, ...group.list.map(largestHole));
         context.fillStyle = cssColour('--ink');
         context.textBaseline = 'middle';
         context.textAlign = 'left';
-        context.fillText(fitText(context, `${group.name} — ${sizeText(reserved)} reserved, ${sizeText(reserved - used)} free, largest hole ${sizeText(hole)}`, width), 0, group.y + 9);
+        group.title.forEach((line, i) => context.fillText(fitText(context, line, width), 0, group.y + 9 + 16 * i));
         for (const segment of group.list) {
             this.drawSegment(context, segment);
         }

@@ -2,6 +2,7 @@
 
 const MARGIN = { left: 74, right: 10, top: 36, bottom: 22 }; // strips of annotations come on top
 const LABEL_ROW = 15;
+const HEADROOM = 22; // above the highest curve, for the name of the line of reserved bytes
 
 class Timeline {
     constructor(app, canvas, minimap) {
@@ -83,7 +84,7 @@ class Timeline {
             top = Math.max(top, device.liveAt(i), device.reservedAt(i));
         }
         const capacity = this.app.meta.capacity;
-        return (capacity && capacity < 4 * top ? Math.max(top, capacity) : top) * 1.06;
+        return capacity && capacity < 4 * top ? Math.max(top, capacity) : top;
     }
 
     draw() {
@@ -96,7 +97,7 @@ class Timeline {
             h: Math.max(1, rect.height - top - MARGIN.bottom) };
         const { from, to } = this.app.place;
         const columns = this.drawn = this.columns(from, to, box.w);
-        this.scaleTop = this.top(columns);
+        this.scaleTop = this.top(columns) * Math.max(1.06, box.h / Math.max(1, box.h - HEADROOM));
         context.fillStyle = cssColour('--panel');
         context.fillRect(box.x, box.y, box.w, box.h);
         this.drawBands(context, columns, box, this.scaleTop);
@@ -166,7 +167,7 @@ class Timeline {
         context.fillStyle = cssColour('--ink');
         context.textAlign = 'right';
         context.textBaseline = 'bottom';
-        const y = box.y + box.h * (1 - most / this.scaleTop) - 3;
+        const y = this.reservedTextY = box.y + box.h * (1 - most / this.scaleTop) - 3;
         context.strokeStyle = cssColour('--panel'); // no line goes through the text
         context.lineWidth = 4;
         context.lineJoin = 'round';
