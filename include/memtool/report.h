@@ -79,6 +79,10 @@ void mt_text_print_wrapped(FILE *out, const char *text, int column, int indent, 
  * too narrow it goes on behind `indent` blanks. */
 void mt_report_line(const struct mt_report *r, int indent, const char *format, ...) MT_PRINTF(3, 4);
 
+/* The same for sentences, which are broken before column 100 wherever they are printed. */
+void mt_report_prose(const struct mt_report *r, int indent, const char *format, ...)
+    MT_PRINTF(3, 4);
+
 /* A sentence put together from figures and fixed words, which takes no memory: what does not fit is
  * left out, and text from outside has no place in it. */
 struct mt_sentence {
@@ -96,6 +100,8 @@ enum mt_align { MT_LEFT, MT_RIGHT };
 struct mt_table *mt_table_new(void) MT_NODISCARD;
 void mt_table_free(struct mt_table *t);
 void mt_table_column(struct mt_table *t, const char *title, enum mt_align align);
+/* The last column holds sentences: on a terminal they are wrapped, not cut. */
+void mt_table_wrap(struct mt_table *t);
 /* The next cell, printf-like; text from input must have passed mt_text_safe. The last column is cut
  * to the terminal's width when it is MT_LEFT; rows that are wider still go on in another line. */
 void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);

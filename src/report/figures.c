@@ -35,6 +35,7 @@ enum mt_status mt_figures_begin(struct mt_figures *f, const struct mt_report *r,
         mt_table_column(f->table, "", MT_LEFT);
     }
     mt_table_column(f->table, "", MT_LEFT);
+    mt_table_wrap(f->table);
     return MT_OK;
 }
 

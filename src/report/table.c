@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables: cells are kept until the widths of all columns are known, then printed aligned. On a
- * terminal the last column is cut at its edge, and rows that are wider still are folded. The same
- * cells print as CSV, where numbers are plain digits and nothing is cut or coloured.
+ * terminal the last column is cut at its edge; rows that are wider still are folded, and text that
+ * has a line of its own is wrapped. The same cells print as CSV, where numbers are plain digits and
+ * nothing is cut or coloured.
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ struct mt_table {
     MT_VEC(struct column) columns;
     MT_VEC(struct cell) cells; /* row by row */
     MT_VEC(size_t) rules;      /* rows that have a rule before them */
+    bool wraps;                /* the last column */
     bool failed;
 };
 
@@ -60,6 +63,11 @@ void mt_table_column(struct mt_table *t, const char *title, enum mt_align align)
     if (!mt_vec_push(&t->columns, ((struct column){title, align, 0, false}))) {
         t->failed = true;
     }
+}
+
+void mt_table_wrap(struct mt_table *t)
+{
+    t->wraps = true;
 }
 
 static const char *keep(struct mt_table *t, struct mt_str s)
@@ -216,27 +224,69 @@ static void print_padding(FILE *out, int n)
     fprintf(out, "%*s", n > 0 ? n : 0, "");
 }
 
-/* One cell; `left` are the columns that remain of the terminal's line, 0 = no end. */
-static void print_cell(const struct mt_report *r, const struct column *column, const char *text,
-                       enum mt_color color, bool last, int left)
+/* A line of the terminal that is being printed: blanks wait until text follows them. */
+struct line {
+    const struct mt_report *r;
+    int blanks;
+    bool wraps; /* text at its end goes on below itself */
+};
+
+static void put_blanks(struct line *l, int n)
+{
+    l->blanks += n > 0 ? n : 0;
+}
+
+static void put_end(struct line *l)
+{
+    l->blanks = 0;
+    fputc('\n', l->r->out);
+}
+
+static void put_text(struct line *l, const char *text, enum mt_color color, int room)
+{
+    const struct mt_report *r = l->r;
+    if (!*text) {
+        return;
+    }
+    print_padding(r->out, l->blanks);
+    l->blanks = 0;
+    fputs(color == MT_COLOR_NONE ? "" : mt_color_begin(r, color), r->out);
+    mt_text_print_cut(r->out, text, room);
+    fputs(color == MT_COLOR_NONE ? "" : mt_color_end(r), r->out);
+}
+
+/* Text that has lines of its own goes on in more of them; only words that are too long are cut. */
+static void put_words(struct line *l, const char *text, enum mt_color color, int indent)
+{
+    int room = l->r->width - indent;
+    for (const char *next; *text; text = next) {
+        char part[512];
+        size_t n = mt_text_line(text, room, &next);
+        snprintf(part, sizeof part, "%.*s", (int)n, text);
+        put_text(l, n < sizeof part ? part : text, color, room);
+        if (*next) {
+            put_end(l);
+            put_blanks(l, indent);
+        }
+    }
+}
+
+/* One cell from column `used` of the line on. */
+static void put_cell(struct line *l, const struct column *column, const char *text,
+                     enum mt_color color, bool last, int used)
 {
     int padding = column->width - mt_text_width(text);
+    bool ends = last && column->align == MT_LEFT && l->r->width && l->r->width - used > 8;
     if (column->align == MT_RIGHT) {
-        print_padding(r->out, padding);
+        put_blanks(l, padding);
     }
-    if (color != MT_COLOR_NONE) {
-        fputs(mt_color_begin(r, color), r->out);
-    }
-    if (last && column->align == MT_LEFT && r->width && left > 8) {
-        mt_text_print_cut(r->out, text, left);
+    if (ends && (column->below || l->wraps)) {
+        put_words(l, text, color, used);
     } else {
-        fputs(text, r->out);
+        put_text(l, text, color, ends ? l->r->width - used : INT_MAX);
     }
-    if (color != MT_COLOR_NONE) {
-        fputs(mt_color_end(r), r->out);
-    }
-    if (column->align == MT_LEFT && !last) {
-        print_padding(r->out, padding);
+    if (column->align == MT_LEFT) {
+        put_blanks(l, padding);
     }
 }
 
@@ -244,24 +294,26 @@ static void print_cell(const struct mt_report *r, const struct column *column, c
 static void print_row(const struct mt_table *t, const struct mt_report *r, const struct cell *row,
                       int indent)
 {
+    struct line line = {r, indent, t->wraps};
     int used = indent;
-    size_t n = t->columns.n; /* without the empty ones at the end: no blanks behind the text */
+    size_t n = t->columns.n; /* the empty ones at the end have no line of their own */
     while (n > 1 && !(row ? row[n - 1].text : t->columns.v[n - 1].title)[0]) {
         n--;
     }
-    print_padding(r->out, indent);
     for (size_t i = 0; i < n; i++) {
         const struct column *column = &t->columns.v[i];
         bool last = i + 1 == n || t->columns.v[i + 1].below;
         if (column->below) {
+            put_end(&line);
             used = indent + BELOW;
-            print_padding(r->out, used);
+            put_blanks(&line, used);
         }
-        print_cell(r, column, row ? row[i].text : column->title, row ? row[i].color : MT_COLOR_HEAD,
-                   last, r->width - used);
-        fputs(last ? "\n" : "  ", r->out);
+        put_cell(&line, column, row ? row[i].text : column->title,
+                 row ? row[i].color : MT_COLOR_HEAD, last, used);
+        put_blanks(&line, 2);
         used += column->width + 2;
     }
+    put_end(&line);
 }
 
 static void print_rule(const struct mt_table *t, const struct mt_report *r, int indent)

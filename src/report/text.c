@@ -210,19 +210,37 @@ void mt_sentence_add(struct mt_sentence *s, const char *format, ...)
     s->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
-void mt_report_line(const struct mt_report *r, int indent, const char *format, ...)
+/* A line in `width` columns at most, 0 = no end. */
+MT_PRINTF(4, 0)
+static void print_line(const struct mt_report *r, int width, int indent, const char *format,
+                       va_list args)
 {
-    va_list args, again;
+    va_list again;
     char text[1024];
-    va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(text, sizeof text, format, args);
-    if (r->width > 0 && n >= 0 && (size_t)n < sizeof text) {
-        mt_text_print_wrapped(r->out, text, 0, indent, r->width);
+    if (width > 0 && n >= 0 && (size_t)n < sizeof text) {
+        mt_text_print_wrapped(r->out, text, 0, indent, width);
     } else {
         vfprintf(r->out, format, again);
     }
     fputc('\n', r->out);
     va_end(again);
+}
+
+void mt_report_line(const struct mt_report *r, int indent, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(r, r->width, indent, format, args);
+    va_end(args);
+}
+
+void mt_report_prose(const struct mt_report *r, int indent, const char *format, ...)
+{
+    enum { PAGE = 100 }; /* columns that are read with ease */
+    va_list args;
+    va_start(args, format);
+    print_line(r, r->width > 0 && r->width < PAGE ? r->width : PAGE, indent, format, args);
     va_end(args);
 }

@@ -84,6 +84,52 @@ START_TEST(folded_on_a_narrow_terminal)
 }
 END_TEST
 
+/* Sentences lose nothing, and an empty cell in front of them leaves no blanks behind a line. */
+START_TEST(sentences_are_wrapped)
+{
+    struct print p;
+    print_begin(&p);
+    p.r.width = 34;
+    struct mt_table *t = mt_table_new();
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_column(t, "", MT_RIGHT);
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_wrap(t);
+    mt_table_cell(t, "free");
+    mt_table_cell(t, "5.0 %%");
+    mt_table_cell(t, "beside live blocks in a segment");
+    mt_table_cell(t, "kept");
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "in the cache");
+    print_table(&p, t, 0);
+    ck_assert_str_eq(p.text, "free  5.0 %  beside live blocks in\n"
+                             "             a segment\n"
+                             "kept         in the cache\n");
+    print_free(&p);
+}
+END_TEST
+
+START_TEST(folded_sentences_are_wrapped)
+{
+    struct print p;
+    print_begin(&p);
+    p.r.width = 20;
+    struct mt_table *t = mt_table_new();
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_column(t, "", MT_RIGHT);
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_cell(t, "free");
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "beside live blocks, averylongwordindeed");
+    print_table(&p, t, 0);
+    ck_assert_str_eq(p.text, "free\n"
+                             "    beside live\n"
+                             "    blocks,\n"
+                             "    averylongwordin…\n");
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(colored)
 {
     struct print p;
@@ -158,5 +204,5 @@ START_TEST(long_and_empty)
 }
 END_TEST
 
-UNIT_MAIN("table", aligned, cut_to_the_terminal, folded_on_a_narrow_terminal, colored, as_csv,
-          formulas_are_guarded, long_and_empty)
+UNIT_MAIN("table", aligned, cut_to_the_terminal, folded_on_a_narrow_terminal, sentences_are_wrapped,
+          folded_sentences_are_wrapped, colored, as_csv, formulas_are_guarded, long_and_empty)

@@ -94,6 +94,22 @@ START_TEST(a_line_on_a_narrow_terminal)
 }
 END_TEST
 
+START_TEST(prose_has_an_end_everywhere)
+{
+    struct print p;
+    print_begin(&p);
+    mt_report_prose(&p.r, 2, "%0*d %0*d %s", 60, 1, 38, 2, "more");
+    p.r.width = 400;
+    mt_report_prose(&p.r, 2, "%0*d %0*d %s", 60, 1, 39, 2, "more");
+    p.r.width = 12;
+    mt_report_prose(&p.r, 2, "%d words are not many", 5);
+    print_end(&p);
+    ck_assert_ptr_nonnull(strstr(p.text, "02\n  more\n00"));
+    ck_assert_ptr_nonnull(strstr(p.text, "02\n  more\n5 words are\n  not many\n"));
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(colors)
 {
     struct mt_report r = {.color = false};
@@ -106,4 +122,4 @@ START_TEST(colors)
 END_TEST
 
 UNIT_MAIN("text", printable, controls, direction, broken_utf8, widths, lines,
-          a_line_on_a_narrow_terminal, colors)
+          a_line_on_a_narrow_terminal, prose_has_an_end_everywhere, colors)
