@@ -29,12 +29,14 @@ void mt_page_map_fill(const struct mt_snapshot *s, const struct mt_segment *segm
 /* A segment worth a line of its own. */
 struct mt_page_row {
     uint32_t segment;   /* index into mt_snapshot.segments */
+    uint16_t stream;    /* index into mt_snapshot.streams */
     uint64_t size;      /* of the segment */
     uint64_t allocated; /* sizes of allocated blocks */
-    uint64_t free;      /* size - allocated; 0 where the file does not add up */
+    uint64_t pending;   /* of other blocks in use: freed, but another stream may still use them */
+    uint64_t free;      /* what is left of size; 0 where the file does not add up */
 };
 struct mt_page_rows {
-    MT_VEC(struct mt_page_row) rows; /* largest first, then fullest, then by address */
+    MT_VEC(struct mt_page_row) rows; /* largest first, then fullest, then by stream */
 };
 /* The device's segments of a page or more that pass `f`. Errors: MT_NOMEM. Release it also after a
  * failure. */

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include <memtool/checked.h>
+
 struct drawing {
     uint64_t page, pages;
     char *out;
@@ -53,16 +55,19 @@ void mt_page_map_fill(const struct mt_snapshot *s, const struct mt_segment *segm
     }
 }
 
+static int more_first(uint64_t a, uint64_t b)
+{
+    return a > b ? -1 : a < b;
+}
+
 static int by_size(const void *a, const void *b)
 {
     const struct mt_page_row *x = a, *y = b;
-    if (x->size != y->size) {
-        return x->size > y->size ? -1 : 1;
-    }
-    if (x->allocated != y->allocated) {
-        return x->allocated > y->allocated ? -1 : 1;
-    }
-    return x->segment < y->segment ? -1 : x->segment > y->segment;
+    int order = more_first(x->size, y->size);
+    order = order ? order : more_first(x->allocated, y->allocated);
+    order = order ? order : more_first(x->pending, y->pending);
+    order = order ? order : more_first(y->stream, x->stream);
+    return order ? order : more_first(y->segment, x->segment);
 }
 
 enum mt_status mt_page_rows_find(struct mt_page_rows *p, const struct mt_snapshot *s,
@@ -75,12 +80,16 @@ enum mt_status mt_page_rows_find(struct mt_page_rows *p, const struct mt_snapsho
             !mt_filtered_segment(f, segment)) {
             continue;
         }
-        struct mt_page_row row = {(uint32_t)i, segment->total_size, 0, 0};
+        struct mt_page_row row = {
+            .segment = (uint32_t)i, .stream = segment->stream, .size = segment->total_size};
         for (uint32_t k = 0; k < segment->n_blocks; k++) {
             const struct mt_block *b = &s->blocks[segment->first_block + k];
             row.allocated += b->state == MT_BLOCK_ALLOCATED ? b->size : 0;
+            row.pending +=
+                b->state != MT_BLOCK_ALLOCATED && b->state != MT_BLOCK_INACTIVE ? b->size : 0;
         }
-        row.free = row.size > row.allocated ? row.size - row.allocated : 0;
+        uint64_t active = mt_add_sat(row.allocated, row.pending);
+        row.free = row.size > active ? row.size - active : 0;
         if (!mt_vec_push(&p->rows, row)) {
             return mt_fail_nomem(err);
         }

@@ -5,16 +5,20 @@
  * of them, and the device in front.
  */
 #include <inttypes.h>
+#include <limits.h>
 
 #include <memtool/report_verbs.h>
 
 #include "stats_sections.h"
 
-enum { ALWAYS = 0, ROOMY = 96, WIDE = 132 }; /* columns of the terminal that a figure asks for */
+/* Columns of the terminal that a figure asks for; IN_CSV: the text goes without it. */
+enum { ALWAYS = 0, NARROW = 72, ROOMY = 96, WIDE = 132, IN_CSV = INT_MAX };
+
+enum { FREE_BLOCKS = sizeof(struct mt_counters) }; /* no field: all blocks but the active ones */
 
 struct part_column {
     const char *title;
-    size_t offset; /* of a uint64_t in struct mt_counters */
+    size_t offset; /* of a uint64_t in struct mt_counters, or FREE_BLOCKS */
     bool is_count;
     int least_width;
 };
@@ -27,7 +31,8 @@ static const struct part_column COLUMNS[] = {
     {"non-releasable", offsetof(struct mt_counters, inactive_split), false, WIDE},
     {"largest free", offsetof(struct mt_counters, largest_free), false, ROOMY},
     {"segments", offsetof(struct mt_counters, segments), true, ROOMY},
-    {"blocks", offsetof(struct mt_counters, blocks), true, ALWAYS},
+    {"blocks in use", offsetof(struct mt_counters, allocated_blocks), true, NARROW},
+    {"free blocks", FREE_BLOCKS, true, IN_CSV},
 };
 
 struct parts {
@@ -39,7 +44,8 @@ struct parts {
 
 static bool has_column(const struct mt_report *r, const struct part_column *c)
 {
-    return r->width == 0 || r->separator || r->width >= c->least_width;
+    int width = r->separator ? IN_CSV : r->width ? r->width : WIDE;
+    return width >= c->least_width;
 }
 
 static enum mt_status begin(struct parts *p, const struct mt_report *r, const struct mt_snapshot *s,
@@ -69,6 +75,16 @@ static enum mt_status end(struct parts *p, int indent, struct mt_error *err)
     return status;
 }
 
+static uint64_t figure(const struct mt_counters *c, const struct part_column *column)
+{
+    uint64_t n;
+    if (column->offset == FREE_BLOCKS) {
+        return c->blocks - c->active_blocks;
+    }
+    memcpy(&n, (const char *)c + column->offset, sizeof n);
+    return n;
+}
+
 /* A row under the label that was put together, which is emptied. */
 static void row(struct parts *p, const struct mt_device_totals *d, const struct mt_counters *c)
 {
@@ -78,8 +94,7 @@ static void row(struct parts *p, const struct mt_device_totals *d, const struct 
     mt_table_buf(p->table, &p->label);
     mt_buf_reset(&p->label);
     for (size_t i = 0; i < MT_COUNT(COLUMNS); i++) {
-        uint64_t n;
-        memcpy(&n, (const char *)c + COLUMNS[i].offset, sizeof n);
+        uint64_t n = figure(c, &COLUMNS[i]);
         if (has_column(p->r, &COLUMNS[i])) {
             COLUMNS[i].is_count ? mt_table_count(p->table, n) : mt_table_size(p->table, n);
         }

@@ -3,6 +3,8 @@
 #include "stats_sections.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <string.h>
 
 #include <memtool/mem.h>
 #include <memtool/page_map.h>
@@ -12,7 +14,8 @@
 
 static void heading(const struct mt_report *r, const char *text)
 {
-    fprintf(r->out, "\n  %s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), text, mt_color_end(r));
+    fputc('\n', r->out);
+    mt_report_line(r, 4, "  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD), text, mt_color_end(r));
 }
 
 /* ---- trace ---- */
@@ -25,12 +28,12 @@ static const char *const ACTION_WORDS[] = {
 
 static void print_actions(const struct mt_report *r, const struct mt_trace_totals *t)
 {
-    fprintf(r->out, "\n  %sTrace%s: %s event%s", mt_color_begin(r, MT_COLOR_HEAD), mt_color_end(r),
-            mt_count_text(t->events).s, t->events == 1 ? "" : "s");
-    if (t->last_us != MT_NO_TIME && t->last_us > t->first_us) {
-        fprintf(r->out, " in %s", mt_duration_text(t->last_us - t->first_us).s);
-    }
-    fputs(t->complete ? ", from an empty allocator on\n" : "\n", r->out);
+    bool timed = t->last_us != MT_NO_TIME && t->last_us > t->first_us;
+    fputc('\n', r->out);
+    mt_report_line(r, 4, "  %sTrace%s: %s event%s%s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
+                   mt_color_end(r), mt_count_text(t->events).s, t->events == 1 ? "" : "s",
+                   timed ? " in " : "", timed ? mt_duration_text(t->last_us - t->first_us).s : "",
+                   t->complete ? ", from an empty allocator on" : "");
     struct mt_sentence b = {0};
     const char *before = "   ";
     for (int a = 1; a < MT_ACTION_COUNT; a++) {
@@ -106,6 +109,7 @@ enum mt_status mt_stats_trace(const struct mt_report *r, const struct mt_snapsho
 /* ---- sizes ---- */
 
 enum {
+    NARROW = 72, /* columns of a terminal below which what can be read off the rest is left out */
     BAR = 24,
     LEAST_CLASS = 8 /* requests under 512 B all get a block of 512 B: one row for them */
 };
@@ -143,6 +147,11 @@ static struct mt_size_text class_text(unsigned i, struct mt_size_format format)
     return text;
 }
 
+static bool is_narrow(const struct mt_report *r)
+{
+    return r->width > 0 && r->width < NARROW;
+}
+
 static void size_rows(struct mt_table *t, const struct mt_report *r,
                       const struct mt_device_totals *d, bool trace)
 {
@@ -163,7 +172,9 @@ static void size_rows(struct mt_table *t, const struct mt_report *r,
         }
         mt_table_count(t, k->live_blocks);
         mt_table_size(t, k->live_bytes);
-        bar_cell(t, trace ? k->allocs : k->live_bytes, most);
+        if (!is_narrow(r)) {
+            bar_cell(t, trace ? k->allocs : k->live_bytes, most);
+        }
     }
 }
 
@@ -186,7 +197,9 @@ enum mt_status mt_stats_sizes(const struct mt_report *r, const struct mt_device_
     }
     mt_table_column(t, "alive", MT_RIGHT);
     mt_table_column(t, "bytes alive", MT_RIGHT);
-    mt_table_column(t, "", MT_LEFT);
+    if (!is_narrow(r)) {
+        mt_table_column(t, "", MT_LEFT);
+    }
     size_rows(t, r, d, trace);
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);
@@ -195,17 +208,17 @@ enum mt_status mt_stats_sizes(const struct mt_report *r, const struct mt_device_
 
 /* ---- segments ---- */
 
-static void segment_row(struct mt_table *t, const struct mt_segment_size_totals *k)
+static void segment_figures(struct mt_table *t, const struct mt_report *r, uint64_t segments,
+                            uint64_t reserved, uint64_t allocated, uint64_t blocks)
 {
-    mt_table_size(t, k->size);
-    mt_table_count(t, k->segments);
-    mt_table_size(t, k->size * k->segments);
-    mt_table_size(t, k->allocated);
-    mt_table_cell(
-        t, "%s",
-        k->size ? mt_percent_text((double)k->allocated / ((double)k->size * (double)k->segments)).s
-                : "");
-    mt_table_count(t, k->allocated_blocks);
+    mt_table_count(t, segments);
+    if (!is_narrow(r)) {
+        mt_table_size(t, reserved);
+    }
+    mt_table_size(t, allocated);
+    double full = reserved ? (double)allocated / (double)reserved : 0;
+    mt_table_cell(t, "%s", reserved ? mt_percent_text(full).s : "");
+    mt_table_count(t, blocks);
 }
 
 static void segment_rows(struct mt_table *t, const struct mt_report *r,
@@ -213,25 +226,24 @@ static void segment_rows(struct mt_table *t, const struct mt_report *r,
 {
     size_t n = d->segment_sizes.n;
     size_t shown = r->limit && n > r->limit ? r->limit : n;
-    for (size_t i = 0; i < shown; i++) {
-        segment_row(t, &d->segment_sizes.v[n - 1 - i]);
-    }
     struct mt_segment_size_totals rest = {0};
     uint64_t bytes = 0;
-    for (size_t i = shown; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mt_segment_size_totals *k = &d->segment_sizes.v[n - 1 - i];
+        uint64_t reserved = k->size * k->segments;
+        if (i < shown) {
+            mt_table_size(t, k->size);
+            segment_figures(t, r, k->segments, reserved, k->allocated, k->allocated_blocks);
+            continue;
+        }
         rest.segments += k->segments;
         rest.allocated += k->allocated;
         rest.allocated_blocks += k->allocated_blocks;
-        bytes += k->size * k->segments;
+        bytes += reserved;
     }
     if (shown < n) {
-        mt_table_cell(t, "[%zu other sizes]", n - shown);
-        mt_table_count(t, rest.segments);
-        mt_table_size(t, bytes);
-        mt_table_size(t, rest.allocated);
-        mt_table_cell(t, "%s", mt_percent_text((double)rest.allocated / (double)bytes).s);
-        mt_table_count(t, rest.allocated_blocks);
+        mt_table_cell(t, n - shown == 1 ? "[%zu other size]" : "[%zu other sizes]", n - shown);
+        segment_figures(t, r, rest.segments, bytes, rest.allocated, rest.allocated_blocks);
     }
 }
 
@@ -240,6 +252,7 @@ enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt
 {
     static const char *const titles[] = {"segment size", "segments", "reserved",
                                          "allocated",    "full",     "blocks in use"};
+    enum { RESERVED = 2 };
     if (d->segment_sizes.n == 0) {
         return MT_OK;
     }
@@ -249,16 +262,15 @@ enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt
     }
     heading(r, "Segments by size");
     for (size_t i = 0; i < MT_COUNT(titles); i++) {
-        mt_table_column(t, titles[i], MT_RIGHT);
+        if (i != RESERVED || !is_narrow(r)) {
+            mt_table_column(t, titles[i], MT_RIGHT);
+        }
     }
     segment_rows(t, r, d);
     mt_table_rule(t);
     mt_table_cell(t, "TOTAL");
-    mt_table_count(t, d->all.segments);
-    mt_table_size(t, d->all.reserved);
-    mt_table_size(t, d->all.allocated);
-    mt_table_cell(t, "%s", mt_percent_text(1.0 - mt_counters_fragmentation(&d->all)).s);
-    mt_table_count(t, d->all.allocated_blocks);
+    segment_figures(t, r, d->all.segments, d->all.reserved, d->all.allocated,
+                    d->all.allocated_blocks);
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);
     return status;
@@ -269,6 +281,19 @@ enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt
 /* A longer map is drawn with larger pages; behind it stand two sizes. */
 enum { MAP_COLUMNS = 100, MAP_LEAST = 10, MAP_BESIDE = 30 };
 
+/* The map under construction. Segments that look alike to the byte are one row and their number:
+ * the row is printed when the first one that differs comes. */
+struct map {
+    const struct mt_report *r;
+    const struct mt_snapshot *s;
+    uint64_t page;
+    char *line, *last; /* of the row at hand, and of the one to be printed */
+    uint64_t *touched;
+    struct mt_page_row row; /* to be printed: the first of `alike` */
+    size_t alike;
+    bool failed;
+};
+
 static uint64_t map_columns(const struct mt_report *r)
 {
     int room = r->width - MAP_BESIDE;
@@ -276,65 +301,120 @@ static uint64_t map_columns(const struct mt_report *r)
                                                : (uint64_t)(room < MAP_LEAST ? MAP_LEAST : room);
 }
 
-/* False when out of memory. */
-static bool map_row(const struct mt_report *r, const struct mt_snapshot *s,
-                    const struct mt_page_row *row, uint64_t page, char *line, uint64_t *touched)
+/* The drawing is no text: blanks in it stay, so only what stands behind it is wrapped. */
+static void map_print(struct map *m)
 {
-    const struct mt_segment *segment = &s->segments[row->segment];
+    const struct mt_report *r = m->r;
+    const struct mt_segment *segment = &m->s->segments[m->row.segment];
+    int pages = (int)mt_page_count(m->row.size, m->page);
     struct mt_buf note = {0};
-    mt_page_map_fill(s, segment, page, line, touched);
+    mt_buf_printf(&note, "%s, ", mt_report_size(r, m->row.size).s);
+    if (m->row.pending) {
+        mt_buf_printf(&note, "%s pending, ", mt_report_size(r, m->row.pending).s);
+    }
+    mt_buf_printf(&note, "%s free", mt_report_size(r, m->row.free).s);
     if (segment->stream) {
-        mt_buf_text(&note, "  ");
-        mt_stream_label(&note, s, segment->stream);
+        mt_buf_text(&note, ", ");
+        mt_stream_label(&note, m->s, segment->stream);
     }
     if (segment->pool.a || segment->pool.b) {
-        mt_buf_text(&note, "  ");
+        mt_buf_text(&note, ", ");
         mt_pool_label(&note, segment->pool);
     }
-    fprintf(r->out, "  [%.*s] %s, %s free%s\n", (int)mt_page_count(row->size, page), line,
-            mt_report_size(r, row->size).s, mt_report_size(r, row->free).s, mt_buf_view(&note).p);
-    bool failed = note.failed;
+    if (m->alike > 1) {
+        mt_buf_printf(&note, ", and %s more like it", mt_count_text(m->alike - 1).s);
+    }
+    fprintf(r->out, "  [%.*s] ", pages, m->last);
+    mt_text_print_wrapped(r->out, mt_buf_view(&note).p, pages + 5, 6,
+                          r->width > 0 ? r->width : INT_MAX);
+    fputc('\n', r->out);
+    m->failed |= note.failed;
     mt_buf_release(&note);
-    return !failed;
+}
+
+static bool map_is_alike(const struct map *m, const struct mt_page_row *row)
+{
+    const struct mt_segment *a = &m->s->segments[m->row.segment];
+    const struct mt_segment *b = &m->s->segments[row->segment];
+    return m->alike && m->row.size == row->size && m->row.free == row->free &&
+           m->row.pending == row->pending && a->stream == b->stream && a->pool.a == b->pool.a &&
+           a->pool.b == b->pool.b &&
+           memcmp(m->last, m->line, (size_t)mt_page_count(row->size, m->page)) == 0;
+}
+
+/* Draws as many rows as the limit has lines for; returns how many segments are in them. */
+static size_t map_draw(struct map *m, const struct mt_page_rows *rows)
+{
+    size_t lines = 0, i = 0;
+    for (; i < rows->rows.n; i++) {
+        const struct mt_page_row *row = &rows->rows.v[i];
+        mt_page_map_fill(m->s, &m->s->segments[row->segment], m->page, m->line, m->touched);
+        if (map_is_alike(m, row)) {
+            m->alike++;
+            continue;
+        }
+        if (m->alike) {
+            map_print(m);
+        }
+        m->alike = 0;
+        if (m->r->limit && lines == m->r->limit) {
+            return i;
+        }
+        char *line = m->last;
+        m->last = m->line;
+        m->line = line;
+        m->row = *row;
+        m->alike = 1;
+        lines++;
+    }
+    map_print(m);
+    return i;
+}
+
+static void map_print_all(struct map *m, const struct mt_page_rows *rows)
+{
+    const struct mt_report *r = m->r;
+    fputc('\n', r->out);
+    mt_report_line(r, 4, "  %sMap of the segments of 20 MiB and more%s, one character for %s",
+                   mt_color_begin(r, MT_COLOR_HEAD), mt_color_end(r),
+                   mt_size_text(m->page, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+    size_t shown = map_draw(m, rows), n = rows->rows.n;
+    uint64_t rest = 0, pending = 0;
+    for (size_t i = 0; i < shown; i++) {
+        pending |= rows->rows.v[i].pending;
+    }
+    for (size_t i = shown; i < n; i++) {
+        rest += rows->rows.v[i].size;
+    }
+    if (shown < n) {
+        fprintf(r->out, "  [%s other%s] %s\n", mt_count_text(n - shown).s,
+                n - shown == 1 ? "" : "s", mt_report_size(r, rest).s);
+    }
+    mt_report_line(r, 4,
+                   "  blank: free%s; a letter: one block; a digit: several, that many tenths full; "
+                   "*: full",
+                   pending ? " or pending" : "");
 }
 
 static enum mt_status map_rows(const struct mt_report *r, const struct mt_snapshot *s,
                                const struct mt_page_rows *rows, struct mt_error *err)
 {
-    uint64_t page = MT_PAGE_SIZE;
-    while (mt_page_count(rows->rows.v[0].size, page) > map_columns(r)) {
-        page *= 2;
+    struct map m = {.r = r, .s = s, .page = MT_PAGE_SIZE};
+    while (mt_page_count(rows->rows.v[0].size, m.page) > map_columns(r)) {
+        m.page *= 2;
     }
-    size_t pages = (size_t)mt_page_count(rows->rows.v[0].size, page);
-    char *line = mt_mem_alloc(pages, 1);
-    uint64_t *touched = mt_mem_alloc(pages, sizeof *touched);
-    bool ok = line && touched;
-    if (ok) {
-        fputc('\n', r->out);
-        mt_report_line(r, 4, "  %sMap of the segments of 20 MiB and more%s, one character for %s",
-                       mt_color_begin(r, MT_COLOR_HEAD), mt_color_end(r),
-                       mt_size_text(page, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+    size_t pages = (size_t)mt_page_count(rows->rows.v[0].size, m.page);
+    m.line = mt_mem_alloc(pages, 1);
+    m.last = mt_mem_alloc(pages, 1);
+    m.touched = mt_mem_alloc(pages, sizeof *m.touched);
+    m.failed = !m.line || !m.last || !m.touched;
+    if (!m.failed) {
+        map_print_all(&m, rows);
     }
-    size_t n = rows->rows.n, shown = r->limit && n > r->limit ? r->limit : n;
-    for (size_t i = 0; ok && i < shown; i++) {
-        ok = map_row(r, s, &rows->rows.v[i], page, line, touched);
-    }
-    if (ok && shown < n) {
-        uint64_t rest = 0;
-        for (size_t i = shown; i < n; i++) {
-            rest += rows->rows.v[i].size;
-        }
-        fprintf(r->out, "  [%s others] %s\n", mt_count_text(n - shown).s,
-                mt_report_size(r, rest).s);
-    }
-    if (ok) {
-        mt_report_line(r, 4,
-                       "  blank: free; a letter: one block; a digit: several, that many "
-                       "tenths full; *: full");
-    }
-    mt_mem_free(line);
-    mt_mem_free(touched);
-    return ok ? MT_OK : mt_fail_nomem(err);
+    mt_mem_free(m.line);
+    mt_mem_free(m.last);
+    mt_mem_free(m.touched);
+    return m.failed ? mt_fail_nomem(err) : MT_OK;
 }
 
 enum mt_status mt_stats_page_map(const struct mt_report *r, const struct mt_snapshot *s,
