@@ -68,7 +68,8 @@ size_t mt_utf8_decode(struct mt_str s, uint32_t *code);
 int mt_text_width(const char *s);
 
 /* How many bytes of valid, safe text make a line of at most `room` columns: whole words between
- * blanks, at least one. *next is the word that the line behind it begins with, "" at the end. */
+ * blanks, numbers with their units, at least one. *next is the word that the line behind it begins
+ * with, "" at the end. */
 size_t mt_text_line(const char *text, int room, const char **next);
 
 /* Prints such lines, at most `width` columns long: the first from `column`, where the cursor

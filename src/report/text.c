@@ -173,12 +173,34 @@ int mt_text_width(const char *s)
 
 /* ---- lines ---- */
 
+/* Whether a word at the head of s is the unit of a number in front of it; "MiB," is. */
+static bool is_unit(const char *s)
+{
+    static const char *const UNITS[] = {"B",  "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "GB",
+                                        "MB", "KB",  "us",  "ms",  "s",   "h",   "%"};
+    for (size_t i = 0; i < MT_COUNT(UNITS); i++) {
+        size_t n = strlen(UNITS[i]);
+        if (strncmp(s, UNITS[i], n) == 0 && (!s[n] || strchr(" ,.;:)]", s[n]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bytes of the word at the head of s, a number together with its unit. */
+static size_t word_at(const char *s)
+{
+    size_t n = strcspn(s, " ");
+    bool number = n > 0 && s[n - 1] >= '0' && s[n - 1] <= '9';
+    return number && s[n] == ' ' && is_unit(s + n + 1) ? n + 1 + strcspn(s + n + 1, " ") : n;
+}
+
 size_t mt_text_line(const char *text, int room, const char **next)
 {
-    size_t end = strcspn(text, " ");
+    size_t end = word_at(text);
     int used = columns_of((struct mt_str){text, end});
     for (;;) {
-        size_t blanks = strspn(text + end, " "), word = strcspn(text + end + blanks, " ");
+        size_t blanks = strspn(text + end, " "), word = word_at(text + end + blanks);
         used += (int)blanks + columns_of((struct mt_str){text + end + blanks, word});
         if (word == 0 || used > room) {
             *next = text + end + blanks;

@@ -75,6 +75,10 @@ START_TEST(lines)
     ck_assert_str_eq(next, "");
     ck_assert_uint_eq(mt_text_line("longer than room", 3, &next), 6);
     ck_assert_str_eq(next, "than room");
+    ck_assert_uint_eq(mt_text_line("of 12.50 MiB, or", 9, &next), 2);
+    ck_assert_str_eq(next, "12.50 MiB, or");
+    ck_assert_uint_eq(mt_text_line("12.50 MiB, or", 3, &next), 10);
+    ck_assert_uint_eq(mt_text_line("at 5 stacks", 6, &next), 4);
     ck_assert_uint_eq(mt_text_line("", 3, &next), 0);
     ck_assert_str_eq(next, "");
 }
