@@ -28,9 +28,6 @@ struct mt_size_text mt_size_text(uint64_t bytes, struct mt_size_format format);
 /* The same with a sign: "+1.50 GiB", "-512 B", "0 B". */
 struct mt_size_text mt_size_delta_text(int64_t bytes, struct mt_size_format format);
 
-/* PyTorch's own way (`_memory_viz.py`, Bytes): one digit behind the point, "1.0MiB", "512.0B". */
-struct mt_size_text mt_size_peer_text(double bytes);
-
 /* "12.3 ms", "4.50 s", "850 us"; negative durations get a minus. */
 struct mt_size_text mt_duration_text(int64_t us);
 

@@ -68,9 +68,12 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
         status = list_device(r, s, f, &o->common, device, err);
     }
     if (status == MT_OK && !listed && !r->json && !r->separator) {
-        mt_text_put(r, r->file);
-        fprintf(r->out, ": no events: the history was not recorded (%s switches it on)\n",
-                mt_history_switch(s));
+        struct mt_buf name = {0};
+        mt_text_safe(&name, mt_str_from(r->file));
+        mt_report_line(r, 2, "%s: no events: the history was not recorded (%s switches it on)",
+                       mt_buf_view(&name).p, mt_history_switch(s));
+        status = name.failed ? mt_fail_nomem(err) : MT_OK;
+        mt_buf_release(&name);
     }
     mt_devices_release(&devices);
     return status;

@@ -147,13 +147,15 @@ static void text_head(const struct mt_listing *x)
     fprintf(x->r->out, "%s%s%s: %s events\n", mt_color_begin(x->r, MT_COLOR_HEAD),
             mt_device_label(p->device).s, mt_color_end(x->r), mt_count_text(p->n).s);
     if (p->ghosts.n || p->start_reserved) {
-        fprintf(x->r->out, "before the first: %s alive in %s allocation%s, %s reserved",
-                mt_report_size(x->r, p->ghost_bytes).s, mt_count_text(p->ghosts.n).s,
-                p->ghosts.n == 1 ? "" : "s", mt_report_size(x->r, p->start_reserved).s);
+        char names[48] = "";
         if (x->segments.live.n) {
-            fprintf(x->r->out, " (s0 to s%zu)", x->segments.live.n - 1);
+            size_t last = x->segments.live.n - 1;
+            snprintf(names, sizeof names, last ? " (s0 to s%zu)" : " (s%zu)", last);
         }
-        fputc('\n', x->r->out);
+        mt_report_line(x->r, 2, "before the first: %s alive in %s allocation%s, %s reserved%s",
+                       mt_report_size(x->r, p->ghost_bytes).s, mt_count_text(p->ghosts.n).s,
+                       p->ghosts.n == 1 ? "" : "s", mt_report_size(x->r, p->start_reserved).s,
+                       names);
     }
     mt_listing_text_head(x);
 }
@@ -161,11 +163,12 @@ static void text_head(const struct mt_listing *x)
 static void text_foot(const struct mt_listing *x, const struct mt_step *at)
 {
     if (x->more) {
-        fprintf(x->r->out, "[%s more lines, -n 0 shows all]\n", mt_count_text(x->more).s);
+        fprintf(x->r->out, "[%s more line%s, -n 0 shows all]\n", mt_count_text(x->more).s,
+                x->more == 1 ? "" : "s");
     }
-    fprintf(x->r->out, "TOTAL at the end: %s alive in %s allocation%s, %s reserved\n",
-            mt_report_size(x->r, at->live_bytes).s, mt_count_text(at->live_count).s,
-            at->live_count == 1 ? "" : "s", mt_report_size(x->r, at->reserved_bytes).s);
+    mt_report_line(x->r, 2, "TOTAL at the end: %s alive in %s allocation%s, %s reserved",
+                   mt_report_size(x->r, at->live_bytes).s, mt_count_text(at->live_count).s,
+                   at->live_count == 1 ? "" : "s", mt_report_size(x->r, at->reserved_bytes).s);
     if (x->left_out) {
         fprintf(x->r->out, "Left out by the filter: %s event%s.\n", mt_count_text(x->left_out).s,
                 x->left_out == 1 ? "" : "s");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One event of a trace, as a statement for people and as a line of CSV. */
 #include <inttypes.h>
+#include <limits.h>
 
 #include "trace_report.h"
 
@@ -23,37 +24,34 @@ static void add_segment(struct mt_buf *b, const struct mt_named *n, uint64_t add
     }
 }
 
-static struct mt_size_text size(uint64_t bytes)
-{
-    return mt_size_peer_text((double)bytes);
-}
-
-static void say_alloc(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n)
+static void say_alloc(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n,
+                      const char *size)
 {
     add_alloc(b, n, e->addr);
     if (n->segment != MT_NO_NAME) {
-        mt_buf_printf(b, " = s%u[%" PRIu64 ":%s]", n->segment, n->offset, size(e->size).s);
+        mt_buf_printf(b, " = s%u[%" PRIu64 ":%s]", n->segment, n->offset, size);
     } else {
-        mt_buf_printf(b, " = MEM[0x%" PRIx64 ":%s]", e->addr, size(e->size).s);
+        mt_buf_printf(b, " = MEM[0x%" PRIx64 ":%s]", e->addr, size);
     }
 }
 
-static void say_segment(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n)
+static void say_segment(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n,
+                        const char *size)
 {
     bool takes = e->action == MT_ACTION_SEGMENT_ALLOC || e->action == MT_ACTION_SEGMENT_MAP;
     bool maps = e->action == MT_ACTION_SEGMENT_MAP || e->action == MT_ACTION_SEGMENT_UNMAP;
     if (takes) {
         add_segment(b, n, e->addr);
         mt_buf_printf(b, " %s %s(0x%" PRIx64 ", %s)", maps && n->offset ? "+=" : "=",
-                      maps ? "map" : "cudaMalloc", e->addr, size(e->size).s);
+                      maps ? "map" : "cudaMalloc", e->addr, size);
         return;
     }
     mt_buf_text(b, maps ? "unmap(" : "cudaFree(");
     add_segment(b, n, e->addr);
     if (maps) {
-        mt_buf_printf(b, "[%" PRIu64 ":%s])", n->offset, size(e->size).s);
+        mt_buf_printf(b, "[%" PRIu64 ":%s])", n->offset, size);
     } else {
-        mt_buf_printf(b, ") # %s", size(e->size).s);
+        mt_buf_printf(b, ") # %s", size);
     }
 }
 
@@ -84,43 +82,43 @@ static void say_user_defined(struct mt_buf *b, const struct mt_listing *x, const
     }
 }
 
-static void say_free(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n)
+static void say_free(struct mt_buf *b, const struct mt_event *e, const struct mt_named *n,
+                     const char *size)
 {
     bool asked = e->action == MT_ACTION_FREE_REQUESTED;
     if (e->action == MT_ACTION_FREE_COMPLETED) {
         mt_buf_text(b, "# free completed for ");
         add_alloc(b, n, e->addr);
-        mt_buf_printf(b, " %s", size(e->size).s);
+        mt_buf_printf(b, " %s", size);
         return;
     }
     mt_buf_text(b, "del ");
     add_alloc(b, n, e->addr);
-    mt_buf_printf(b, " # %s%s", size(e->size).s, asked && !n->at_once ? ", pending" : "");
+    mt_buf_printf(b, " # %s%s", size, asked && !n->at_once ? ", pending" : "");
 }
 
 static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at,
                 const struct mt_named *n)
 {
     const struct mt_event *e = at->event;
+    struct mt_size_text size = mt_report_size(x->r, e->size);
     switch (e->action) {
-    case MT_ACTION_ALLOC: say_alloc(b, e, n); break;
+    case MT_ACTION_ALLOC: say_alloc(b, e, n, size.s); break;
     case MT_ACTION_FREE_REQUESTED:
     case MT_ACTION_FREE_COMPLETED:
-    case MT_ACTION_FREE: say_free(b, e, n); break;
+    case MT_ACTION_FREE: say_free(b, e, n, size.s); break;
     case MT_ACTION_SEGMENT_ALLOC:
     case MT_ACTION_SEGMENT_FREE:
     case MT_ACTION_SEGMENT_MAP:
-    case MT_ACTION_SEGMENT_UNMAP: say_segment(b, e, n); break;
+    case MT_ACTION_SEGMENT_UNMAP: say_segment(b, e, n, size.s); break;
     case MT_ACTION_OOM:
-        mt_buf_printf(b, "raise OutOfMemoryError # %s asked, %s free", size(e->size).s,
-                      size(e->addr).s);
+        mt_buf_printf(b, "raise OOM # %s asked, %s free", size.s, mt_report_size(x->r, e->addr).s);
         break;
-    case MT_ACTION_SNAPSHOT: mt_buf_printf(b, "# snapshot, %s active", size(e->size).s); break;
+    case MT_ACTION_SNAPSHOT: mt_buf_printf(b, "# snapshot, %s active", size.s); break;
     case MT_ACTION_ANNOTATE: say_annotate(b, x, at, n); break;
     case MT_ACTION_USER_DEFINED: say_user_defined(b, x, e); break;
     default:
-        mt_buf_printf(b, "# %s 0x%" PRIx64 " %s", mt_listing_action(x, e), e->addr,
-                      size(e->size).s);
+        mt_buf_printf(b, "# %s 0x%" PRIx64 " %s", mt_listing_action(x, e), e->addr, size.s);
         break;
     }
 }
@@ -130,9 +128,10 @@ static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at
 enum {
     NUMBER = 8, /* columns of each part of a line */
     TIME = 10,
+    FRONT = NUMBER + 1 + TIME + 2,
     STATEMENT = 46,
     ALIVE = 12,
-    UNLABELLED = NUMBER + 1 + TIME + 2 + STATEMENT + 1 + ALIVE,
+    EXACT = 15, /* what the exact bytes of a size may take */
     LEAST_LABEL = 12
 };
 
@@ -140,25 +139,35 @@ enum {
  * gets everything but number and statement there. */
 enum layout { ONE_LINE, STACK_BELOW, ALL_BELOW };
 
-static enum layout layout_of(const struct mt_report *r)
+struct shape {
+    int statement, alive; /* columns */
+    int unlabelled;       /* all of a line but its stack */
+    enum layout layout;
+};
+
+static struct shape shape_of(const struct mt_report *r)
 {
-    return r->width == 0 || r->width > UNLABELLED + 2 + LEAST_LABEL ? ONE_LINE
-           : r->width >= UNLABELLED                                 ? STACK_BELOW
-                                                                    : ALL_BELOW;
+    int more = r->size.exact ? EXACT : 0;
+    struct shape x = {.statement = STATEMENT + more, .alive = ALIVE + more};
+    x.unlabelled = FRONT + x.statement + 1 + x.alive;
+    x.layout = r->width == 0 || r->width > x.unlabelled + 2 + LEAST_LABEL ? ONE_LINE
+               : r->width >= x.unlabelled                                 ? STACK_BELOW
+                                                                          : ALL_BELOW;
+    return x;
 }
 
 void mt_listing_text_head(const struct mt_listing *x)
 {
     FILE *out = x->r->out;
-    enum layout layout = layout_of(x->r);
+    struct shape shape = shape_of(x->r);
     fprintf(out, "\n%s", mt_color_begin(x->r, MT_COLOR_HEAD));
-    if (layout == ALL_BELOW) {
+    if (shape.layout == ALL_BELOW) {
         fprintf(out, "%*s  what happened\n%*s  time, alive, stack", NUMBER, "event", NUMBER, "");
     } else {
-        fprintf(out, "%*s %*s  %-*s %*s", NUMBER, "event", TIME, "time", STATEMENT, "what happened",
-                ALIVE, "alive");
-        if (layout == STACK_BELOW) {
-            fprintf(out, "\n%*s stack", NUMBER + 1 + TIME + 1, "");
+        fprintf(out, "%*s %*s  %-*s %*s", NUMBER, "event", TIME, "time", shape.statement,
+                "what happened", shape.alive, "alive");
+        if (shape.layout == STACK_BELOW) {
+            fprintf(out, "\n%*s stack", FRONT - 1, "");
         } else {
             fputs("  stack", out);
         }
@@ -166,46 +175,53 @@ void mt_listing_text_head(const struct mt_listing *x)
     fprintf(out, "%s\n", mt_color_end(x->r));
 }
 
-static void put_statement(const struct mt_listing *x, const char *statement, bool bad)
+/* From `column` on; what the terminal has no room for goes on below. */
+static void put_statement(const struct mt_listing *x, const char *statement, bool bad, int column)
 {
-    fprintf(x->r->out, "%s%s%s", bad ? mt_color_begin(x->r, MT_COLOR_BAD) : "", statement,
-            bad ? mt_color_end(x->r) : "");
-}
-
-/* Behind `used` columns of its line; without a terminal it has no end. */
-static void put_label(const struct mt_listing *x, const char *label, int used)
-{
-    int room = x->r->width - used;
-    mt_text_print_cut(x->r->out, label, x->r->width && room >= LEAST_LABEL ? room : INT32_MAX);
+    int width = x->r->width > 0 ? x->r->width : INT_MAX;
+    fputs(bad ? mt_color_begin(x->r, MT_COLOR_BAD) : "", x->r->out);
+    mt_text_print_wrapped(x->r->out, statement, column, column + 2, width);
+    fputs(bad ? mt_color_end(x->r) : "", x->r->out);
 }
 
 static void print_short(const struct mt_listing *x, const struct mt_step *at, const char *time,
                         const char *statement, const char *alive, const char *label)
 {
     FILE *out = x->r->out;
+    struct mt_buf rest = {0};
     fprintf(out, "%*zu  ", NUMBER, at->index);
-    put_statement(x, statement, at->event->action == MT_ACTION_OOM);
-    int used = fprintf(out, "\n%*s  %s%s%s alive%s", NUMBER, "", time, *time ? ", " : "", alive,
-                       *label ? ", " : "");
-    put_label(x, label, used - 1);
+    put_statement(x, statement, at->event->action == MT_ACTION_OOM, NUMBER + 2);
+    fprintf(out, "\n%*s  ", NUMBER, "");
+    mt_buf_printf(&rest, "%s%s%s alive%s%s", time, *time ? ", " : "", alive, *label ? ", " : "",
+                  label);
+    mt_text_print_wrapped(out, mt_buf_view(&rest).p, NUMBER + 2, NUMBER + 2, x->r->width);
     fputc('\n', out);
+    mt_buf_release(&rest);
 }
 
+/* A statement may take the free columns in front of the amount alive; where it is longer still, the
+ * amount stands on a line of its own, so that its column never breaks. */
 static void print_long(const struct mt_listing *x, const struct mt_step *at, const char *time,
                        const char *statement, const char *alive, const char *label)
 {
     FILE *out = x->r->out;
-    int pad = STATEMENT - mt_text_width(statement);
-    bool below = layout_of(x->r) == STACK_BELOW;
+    struct shape shape = shape_of(x->r);
+    int over = mt_text_width(time) - TIME, room = shape.statement + 1 + shape.alive;
     fprintf(out, "%*zu %*s  ", NUMBER, at->index, TIME, time);
-    put_statement(x, statement, at->event->action == MT_ACTION_OOM);
-    fprintf(out, "%*s %*s", pad > 0 ? pad : 0, "", ALIVE, alive);
-    if (*label && below) {
-        fprintf(out, "\n%*s", NUMBER + 1 + TIME + 2, "");
+    put_statement(x, statement, at->event->action == MT_ACTION_OOM, FRONT);
+    int pad = room - (over > 0 ? over : 0) - mt_text_width(statement);
+    if (pad <= mt_text_width(alive)) {
+        fprintf(out, "\n%*s", FRONT, "");
+        pad = room;
+    }
+    fprintf(out, "%*s", pad, alive);
+    if (*label && shape.layout == STACK_BELOW) {
+        fprintf(out, "\n%*s", FRONT, "");
+        mt_text_print_cut(out, label, x->r->width - FRONT);
     } else if (*label) {
         fputs("  ", out);
+        mt_text_print_cut(out, label, x->r->width ? x->r->width - shape.unlabelled - 2 : INT_MAX);
     }
-    put_label(x, label, below ? NUMBER + 1 + TIME + 2 : UNLABELLED + 2);
     fputc('\n', out);
 }
 
@@ -224,8 +240,8 @@ void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
     say(b, x, at, named);
     x->failed |= b->failed;
     if (!x->failed) {
-        (layout_of(x->r) == ALL_BELOW ? print_short : print_long)(x, at, time.s, b->p, alive.s,
-                                                                  label);
+        (shape_of(x->r).layout == ALL_BELOW ? print_short : print_long)(x, at, time.s, b->p,
+                                                                        alive.s, label);
     }
 }
 

@@ -53,19 +53,6 @@ struct mt_size_text mt_size_delta_text(int64_t bytes, struct mt_size_format form
     return t;
 }
 
-struct mt_size_text mt_size_peer_text(double bytes)
-{
-    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"};
-    unsigned u = 0;
-    while ((bytes >= 1024.0 || bytes <= -1024.0) && u + 1 < MT_COUNT(names)) {
-        bytes /= 1024.0;
-        u++;
-    }
-    struct mt_size_text t;
-    snprintf(t.s, sizeof t.s, "%3.1f%s", bytes, names[u]);
-    return t;
-}
-
 struct mt_size_text mt_duration_text(int64_t us)
 {
     static const struct {

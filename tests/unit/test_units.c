@@ -50,14 +50,6 @@ START_TEST(deltas)
 }
 END_TEST
 
-START_TEST(the_peers_sizes)
-{
-    ck_assert_str_eq(mt_size_peer_text(512).s, "512.0B");
-    ck_assert_str_eq(mt_size_peer_text(1048576).s, "1.0MiB");
-    ck_assert_str_eq(mt_size_peer_text(-2048).s, "-2.0KiB");
-}
-END_TEST
-
 START_TEST(durations_and_counts)
 {
     ck_assert_str_eq(mt_duration_text(0).s, "0 us");
@@ -135,5 +127,5 @@ START_TEST(reading_numbers)
 }
 END_TEST
 
-UNIT_MAIN("units", sizes_as_text, sizes_in_a_fixed_unit, deltas, the_peers_sizes,
-          durations_and_counts, reading_sizes, reading_durations, reading_numbers)
+UNIT_MAIN("units", sizes_as_text, sizes_in_a_fixed_unit, deltas, durations_and_counts,
+          reading_sizes, reading_durations, reading_numbers)
