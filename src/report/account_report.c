@@ -22,18 +22,18 @@ static const char *whole_words(const struct mt_account *a)
 
 static void heading(const struct mt_report *r, const struct mt_account *a)
 {
-    fprintf(r->out, "\n  %sWho holds the card%s: ", mt_color_begin(r, MT_COLOR_HEAD),
-            mt_color_end(r));
+    const char *head = mt_color_begin(r, MT_COLOR_HEAD), *end = mt_color_end(r);
+    fputc('\n', r->out);
     if (!a->used_known) {
-        fprintf(r->out, "%s seen; what the card reports is not known\n",
-                mt_report_size(r, a->seen).s);
+        mt_report_line(r, 4,
+                       "  %sWho holds the card%s: %s seen; what the card reports is not known",
+                       head, end, mt_report_size(r, a->seen).s);
         return;
     }
-    fprintf(r->out, "%s", mt_report_size(r, a->used).s);
-    if (a->total_known) {
-        fprintf(r->out, " of %s", mt_report_size(r, a->total).s);
-    }
-    fprintf(r->out, " in use, says %s\n", a->source ? a->source : "the card");
+    mt_report_line(r, 4, "  %sWho holds the card%s: %s%s%s in use, says %s", head, end,
+                   mt_report_size(r, a->used).s, a->total_known ? " of " : "",
+                   a->total_known ? mt_report_size(r, a->total).s : "",
+                   a->source ? a->source : "the card");
 }
 
 static void name_cell(struct mt_table *t, const struct mt_owner *o)
@@ -114,21 +114,21 @@ static void rows(struct mt_table *t, const struct mt_report *r, const struct mt_
 static void notes(const struct mt_report *r, const struct mt_account *a)
 {
     if (a->over) {
-        fputs("  More is seen than the card reports: its figure is of another moment or another "
-              "card, or memory\n  is counted that does not lie on it (managed memory, or imported "
-              "twice).\n",
-              r->out);
+        mt_report_prose(r, 2,
+                        "  More is seen than the card reports: its figure is of another moment or "
+                        "another card, or memory is counted that does not lie on it (managed "
+                        "memory, or imported twice).");
     }
     if (a->own_is_missing) {
-        fprintf(
-            r->out,
-            "  No process that nvidia-smi lists is large enough to be this one, which holds %s.\n",
+        mt_report_prose(
+            r, 2,
+            "  No process that nvidia-smi lists is large enough to be this one, which holds %s.",
             mt_report_size(r, a->process).s);
     }
     if (a->own_is_inferred) {
-        fputs("  Which of the processes this one is was told by its size: the smallest that holds "
-              "enough.\n",
-              r->out);
+        mt_report_prose(r, 2,
+                        "  Which of the processes this one is was told by its size: the smallest "
+                        "that holds enough.");
     }
 }
 
@@ -137,8 +137,9 @@ enum mt_status mt_account_text(const struct mt_report *r, const struct mt_accoun
 {
     static const char *const TITLES[] = {"kind", "now", "", "peak", "allocations"};
     if (a && a->beyond > 0) {
-        fprintf(r->out, "\n  %s as in use is more than the card has (%s): it was left aside.\n",
-                mt_report_size(r, a->beyond).s, mt_report_size(r, a->total).s);
+        fputc('\n', r->out);
+        mt_report_prose(r, 2, "  %s as in use is more than the card has (%s): it was left aside.",
+                        mt_report_size(r, a->beyond).s, mt_report_size(r, a->total).s);
     }
     if (!a || !mt_account_is_whole(a)) {
         return MT_OK;

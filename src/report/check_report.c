@@ -89,19 +89,18 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
             before = ", ";
         }
     }
-    mt_buf_text(&b, ok ? ")\n" : "\n");
+    mt_buf_text(&b, ok ? ")" : "");
+    bool failed = b.failed;
+    mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
     for (size_t i = 0; r->verbose && i < o->n; i++) {
-        mt_buf_printf(&b, "  %-6s %-14s ", o->results[i].ok ? "ok" : "broken",
-                      mt_budget_rule_option(o->results[i].rule));
+        mt_buf_reset(&b);
         say(&b, r, &o->results[i]);
-        mt_buf_char(&b, '\n');
-    }
-    enum mt_status status = b.failed ? mt_fail_nomem(err) : MT_OK;
-    if (status == MT_OK) {
-        fputs(mt_buf_view(&b).p, r->out);
+        failed |= b.failed;
+        mt_report_line(r, 9, "  %-6s %-14s %s", o->results[i].ok ? "ok" : "broken",
+                       mt_budget_rule_option(o->results[i].rule), mt_buf_view(&b).p);
     }
     mt_buf_release(&b);
-    return status;
+    return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
 /* ---- JSON ---- */

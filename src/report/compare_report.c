@@ -161,17 +161,25 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
-static void head(const struct mt_report *r, const struct mt_comparison *c)
+static bool side(const struct mt_report *r, const char *word, uint64_t bytes, uint64_t count,
+                 const char *file)
+{
+    struct mt_buf name = {0};
+    mt_text_safe(&name, mt_str_from(file));
+    mt_report_line(r, 8, "%-6s  %s in %s block%s  %s", word, mt_report_size(r, bytes).s,
+                   mt_count_text(count).s, count == 1 ? "" : "s", mt_buf_view(&name).p);
+    bool ok = !name.failed;
+    mt_buf_release(&name);
+    return ok;
+}
+
+/* False when out of memory. */
+static bool head(const struct mt_report *r, const struct mt_comparison *c)
 {
     const struct mt_diff *d = c->diff;
     int64_t delta = mt_diff_delta(d->before, d->after);
-    fprintf(r->out, "before  %s in %s blocks  ", mt_report_size(r, d->before).s,
-            mt_count_text(d->before_count).s);
-    mt_text_put(r, c->before_file);
-    fprintf(r->out, "\nafter   %s in %s blocks  ", mt_report_size(r, d->after).s,
-            mt_count_text(d->after_count).s);
-    mt_text_put(r, c->after_file);
-    fputc('\n', r->out);
+    bool ok = side(r, "before", d->before, d->before_count, c->before_file);
+    ok &= side(r, "after", d->after, d->after_count, c->after_file);
     struct mt_sentence b = {0};
     mt_sentence_add(&b, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
                     mt_report_delta(r, delta).s, mt_color_end(r));
@@ -182,6 +190,7 @@ static void head(const struct mt_report *r, const struct mt_comparison *c)
                     d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE],
                     d->by_status[MT_DIFF_CHANGED], d->by_status[MT_DIFF_SAME]);
     mt_report_line(r, 8, "%s", b.text);
+    return ok;
 }
 
 /* ---- segments ---- */
@@ -215,8 +224,10 @@ static enum mt_status segment_table(const struct mt_report *r, const struct mt_c
     segment_rows(t, r, c->before, d->only_before.v, d->only_before.n, "before");
     segment_rows(t, r, c->after, d->only_after.v, d->only_after.n, "after");
     if (!r->separator) {
-        fprintf(r->out, "\nSegments only before: %zu of %zu; only after: %zu of %zu\n",
-                d->only_before.n, c->before->n_segments, d->only_after.n, c->after->n_segments);
+        fputc('\n', r->out);
+        mt_report_line(r, 2, "Segments only before: %zu of %zu; only after: %zu of %zu",
+                       d->only_before.n, c->before->n_segments, d->only_after.n,
+                       c->after->n_segments);
     }
     bool any = d->only_before.n || d->only_after.n || r->separator;
     enum mt_status status = any ? mt_table_print(t, r, r->separator ? 0 : 2, err) : MT_OK;
@@ -291,7 +302,9 @@ enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comp
     if (r->separator) {
         return c->segments ? segment_table(r, c, err) : table(r, c, err);
     }
-    head(r, c);
+    if (!head(r, c)) {
+        return mt_fail_nomem(err);
+    }
     if (r->stack_lines == 1) {
         fputc('\n', r->out);
         MT_TRY(table(r, c, err));

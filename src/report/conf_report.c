@@ -113,8 +113,9 @@ static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
     struct mt_conf_explanation e = mt_conf_explain(key);
     mt_buf_reset(b);
     mt_conf_value(c->conf, key, b);
-    fprintf(r->out, "\n  %s%s%s: %s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_conf_key_name(key),
-            mt_color_end(r), mt_buf_view(b).p);
+    fputc('\n', r->out);
+    mt_report_line(r, 6, "  %s%s%s: %s", mt_color_begin(r, MT_COLOR_HEAD), mt_conf_key_name(key),
+                   mt_color_end(r), mt_buf_view(b).p);
     print_wrapped(r, "", e.does, INDENT);
     if (e.pays) {
         print_wrapped(r, "pays", e.pays, INDENT);
@@ -131,20 +132,18 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
     const char *who = c->memtools ? "memtool's allocator, which reads as PyTorch" : "PyTorch";
     const char *comma = c->memtools ? "," : "";
     if (c->conf->valid) {
-        fprintf(r->out, "%s%s %d.%d%s accepts it%s%s\n", mt_color_begin(r, MT_COLOR_GOOD), who,
-                major, minor, comma, mt_color_end(r),
-                c->text.n ? "" : ": empty, so all settings are the defaults");
+        mt_report_line(r, 2, "%s%s %d.%d%s accepts it%s%s", mt_color_begin(r, MT_COLOR_GOOD), who,
+                       major, minor, comma, mt_color_end(r),
+                       c->text.n ? "" : ": empty, so all settings are the defaults");
         return;
     }
     mt_report_line(r, 2, "%s%s %d.%d%s refuses it%s: %s", mt_color_begin(r, MT_COLOR_BAD), who,
                    major, minor, comma, mt_color_end(r), safe(b, mt_str_from(c->conf->error)));
-    if (c->memtools) {
-        fputs("  the allocator does not start with it\n", r->out);
-        return;
-    }
-    fputs(c->conf->dies ? "  the process dies when it first uses CUDA, without a Python exception\n"
-                        : "  the first use of CUDA raises it; importing torch does not\n",
-          r->out);
+    mt_report_line(r, 4, "  %s",
+                   c->memtools ? "the allocator does not start with it"
+                   : c->conf->dies
+                       ? "the process dies when it first uses CUDA, without a Python exception"
+                       : "the first use of CUDA raises it; importing torch does not");
 }
 
 enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_conf_result *c,

@@ -56,13 +56,15 @@ static void print_states(const struct mt_report *r, const struct mt_estimate *e,
                          const struct mt_estimate_options *o)
 {
     double per_param = (double)e->states_all / (double)o->model.params;
-    fprintf(r->out, "\nmodel states: %s (%.1f GB), %.4g B a parameter",
-            mt_report_size(r, e->states_all).s, (double)e->states_all / GB, per_param);
+    struct mt_sentence b = {0};
+    mt_sentence_add(&b, "model states: %s (%.1f GB), %.4g B a parameter",
+                    mt_report_size(r, e->states_all).s, (double)e->states_all / GB, per_param);
     if (e->states != e->states_all) {
-        fprintf(r->out, "; on each of %" PRIu64 " ranks %s", o->ranks,
-                mt_report_size(r, e->states).s);
+        mt_sentence_add(&b, "; on each of %" PRIu64 " ranks %s", o->ranks,
+                        mt_report_size(r, e->states).s);
     }
     fputc('\n', r->out);
+    mt_report_line(r, 2, "%s", b.text);
 }
 
 /* The term that grows with batch and sequence, when too little was given to count it; else NULL. */
@@ -100,8 +102,8 @@ static void print_without(const struct mt_report *r, const struct mt_estimate *e
 {
     const struct mt_estimate_term *largest = &e->terms[e->largest];
     bool alone = e->total - largest->bytes <= card;
-    fprintf(r->out, "  without %s (the largest term) it would %sfit\n",
-            mt_estimate_term_name(largest->id), alone ? "" : "still not ");
+    mt_report_line(r, 4, "  without %s (the largest term) it would %sfit",
+                   mt_estimate_term_name(largest->id), alone ? "" : "still not ");
 }
 
 static void print_card(const struct mt_report *r, const struct mt_estimate *e,
@@ -114,15 +116,16 @@ static void print_card(const struct mt_report *r, const struct mt_estimate *e,
     }
     bool fits = e->total <= card;
     uint64_t gap = fits ? card - e->total : e->total - card;
-    fprintf(r->out, "\n%s%s%s on a card of %s: %s %s%s%s\n",
-            mt_color_begin(r, fits ? MT_COLOR_GOOD : MT_COLOR_BAD), fits ? "fits" : "does not fit",
-            mt_color_end(r), mt_report_size(r, card).s, mt_report_size(r, gap).s,
-            fits ? "to spare" : "too much", missing && fits ? ", without " : "",
-            missing && fits ? missing : "");
+    fputc('\n', r->out);
+    mt_report_line(r, 2, "%s%s%s on a card of %s: %s %s%s%s",
+                   mt_color_begin(r, fits ? MT_COLOR_GOOD : MT_COLOR_BAD),
+                   fits ? "fits" : "does not fit", mt_color_end(r), mt_report_size(r, card).s,
+                   mt_report_size(r, gap).s, fits ? "to spare" : "too much",
+                   missing && fits ? ", without " : "", missing && fits ? missing : "");
     if (!fits) {
         print_without(r, e, card);
     } else if (e->total > card / 10 * 9) {
-        fputs("  less than a tenth is left: the doubts above decide\n", r->out);
+        mt_report_line(r, 4, "  less than a tenth is left: the doubts above decide");
     }
 }
 
@@ -158,10 +161,14 @@ static enum mt_status print_found(const struct mt_report *r, const struct mt_est
     if (!t) {
         return mt_fail_nomem(err);
     }
-    fputs("\nfound in ", r->out);
-    mt_text_put(r, f->file);
-    fprintf(r->out, " at its peak (%s requested, %s reserved):\n", mt_report_size(r, f->peak).s,
-            mt_report_size(r, f->reserved).s);
+    struct mt_buf name = {0};
+    mt_text_safe(&name, mt_str_from(f->file));
+    fputc('\n', r->out);
+    mt_report_line(r, 2,
+                   "found in %s at its peak (%s requested, %s reserved):", mt_buf_view(&name).p,
+                   mt_report_size(r, f->peak).s, mt_report_size(r, f->reserved).s);
+    bool failed = name.failed;
+    mt_buf_release(&name);
     mt_table_column(t, "TERM", MT_LEFT);
     mt_table_column(t, "EXPECTED", MT_RIGHT);
     mt_table_column(t, "FOUND", MT_RIGHT);
@@ -169,10 +176,10 @@ static enum mt_status print_found(const struct mt_report *r, const struct mt_est
     for (int id = 0; id < MT_TERM_COUNT; id++) {
         found_row(t, e, f, (enum mt_estimate_id)id);
     }
-    enum mt_status status = mt_table_print(t, r, 2, err);
+    enum mt_status status = failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
     mt_table_free(t);
-    fprintf(r->out, "  of no category that call stacks tell: %s\n",
-            mt_report_size(r, f->unknown).s);
+    mt_report_line(r, 4, "  of no category that call stacks tell: %s",
+                   mt_report_size(r, f->unknown).s);
     return status;
 }
 
@@ -334,10 +341,11 @@ enum mt_status mt_report_estimate_table(const struct mt_report *r, struct mt_err
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
     if (!r->separator) {
-        fputs("\nGB are 10^9 bytes. Training with Adam, without activations, before sharding:\n",
-              r->out);
+        fputc('\n', r->out);
+        mt_report_line(
+            r, 2, "GB are 10^9 bytes. Training with Adam, without activations, before sharding:");
         for (size_t a = 0; a < MT_COUNT(accounts); a++) {
-            fprintf(r->out, "  %-6s %s\n", accounts[a].name, accounts[a].what);
+            mt_report_line(r, 9, "  %-6s %s", accounts[a].name, accounts[a].what);
         }
     }
     return status;

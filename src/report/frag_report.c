@@ -51,19 +51,20 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f,
     static const enum mt_color COLOR[] = {MT_COLOR_GOOD, MT_COLOR_WARN, MT_COLOR_BAD};
     bool idle = is_mostly_idle(f);
     enum mt_color color = idle ? MT_COLOR_WARN : COLOR[f->class];
-    fprintf(r->out,
-            "%sDevice %" PRId32 ": %s of %s reserved are not allocated%s, %.1f %%: %s%s%s\n",
-            mt_color_begin(r, MT_COLOR_HEAD), f->device,
-            mt_report_size(r, f->reserved - f->allocated).s, mt_report_size(r, f->reserved).s,
-            mt_color_end(r), 100 * f->fragmentation, mt_color_begin(r, color),
-            idle ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
+    mt_report_line(
+        r, 2, "%sDevice %" PRId32 ": %s of %s reserved are not allocated%s, %.1f %%: %s%s%s",
+        mt_color_begin(r, MT_COLOR_HEAD), f->device,
+        mt_report_size(r, f->reserved - f->allocated).s, mt_report_size(r, f->reserved).s,
+        mt_color_end(r), 100 * f->fragmentation, mt_color_begin(r, color),
+        idle ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
     if (f->events_done < f->n_events || f->at != MT_AT_END) {
-        fprintf(r->out, "  after event %s of %s\n",
-                f->events_done ? mt_count_text(f->events_done - 1).s : "(none)",
-                mt_count_text(f->n_events).s);
+        mt_report_line(r, 4, "  after event %s of %s",
+                       f->events_done ? mt_count_text(f->events_done - 1).s : "(none)",
+                       mt_count_text(f->n_events).s);
     }
     if (f->failed_request) {
-        fprintf(r->out, "  the request that failed: %s\n", mt_report_size(r, f->failed_request).s);
+        mt_report_line(r, 4, "  the request that failed: %s",
+                       mt_report_size(r, f->failed_request).s);
     }
     print_cache(r, f, recorded);
 }
@@ -111,8 +112,8 @@ static enum mt_status print_causes(const struct mt_report *r, const struct mt_fr
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
     if (status == MT_OK && f->rounding) {
-        fprintf(r->out, "Inside allocated memory, rounding takes another %s.\n",
-                mt_report_size(r, f->rounding).s);
+        mt_report_line(r, 2, "Inside allocated memory, rounding takes another %s.",
+                       mt_report_size(r, f->rounding).s);
     }
     return status;
 }
@@ -252,7 +253,7 @@ static enum mt_status print_csv(const struct mt_report *r, const struct mt_snaps
 static void add_source(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
                        const struct mt_recorded *recorded, const struct mt_frag_source *x)
 {
-    mt_buf_text(b, "  ");
+    mt_buf_reset(b);
     switch (x->kind) {
     case MT_FRAG_SOURCE_MANY_SIZES:
         mt_buf_printf(b,
@@ -280,7 +281,7 @@ static void add_source(struct mt_buf *b, const struct mt_report *r, const struct
     if (x->kind != MT_FRAG_SOURCE_REGAINED) {
         mt_stack_label_long(b, s, x->stack, r);
     }
-    mt_buf_char(b, '\n');
+    mt_report_line(r, 6, "  %s", mt_buf_view(b).p);
 }
 
 /* Every training run splits blocks and asks for several sizes: that is worth a word only where
@@ -300,23 +301,22 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
     size_t of_kind = 0;
+    bool any = false;
     for (size_t i = 0; i < x->list.n; i++) {
         const struct mt_frag_source *one = &x->list.v[i];
         if (!is_worth_a_word(r, f, one)) {
             continue;
         }
-        if (!b.n) {
-            mt_buf_text(&b, "\nWhere it comes from:\n");
-        }
+        fputs(any ? "" : "\nWhere it comes from:\n", r->out);
+        any = true;
         if (of_kind++ < FEW_SOURCES || r->verbose) {
             add_source(&b, r, s, &recorded, one);
         }
         if (i + 1 == x->list.n || x->list.v[i + 1].kind != one->kind) {
-            mt_buf_printf(&b, "    Fix: %s.\n", mt_frag_source_fix(one->kind, &recorded));
+            mt_report_prose(r, 6, "    Fix: %s.", mt_frag_source_fix(one->kind, &recorded));
             of_kind = 0;
         }
     }
-    fputs(b.failed ? "" : mt_buf_view(&b).p, r->out);
     bool failed = b.failed;
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;
@@ -327,23 +327,39 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
 /* Free memory was hardly cut up: what stood in the way of the request, from what the driver had. */
 static void print_failure(const struct mt_report *r, const struct mt_frag *f)
 {
-    fputs("\nUnder 20 % is normal: not why the request failed", r->out);
+    bool full = f->failed_request > f->failed_free &&
+                f->failed_request <= mt_add_sat(f->failed_free, f->reserved);
+    static const char normal[] = "Under 20 % is normal: not why the request failed";
+    struct mt_size_text had = mt_report_size(r, f->failed_free);
     if (f->failed_request <= f->failed_free) {
-        fprintf(r->out,
-                ". The card had %s free, more than was asked for:\na limit of the process, or what "
-                "else the card was asked for then. Next: memtool triage\n",
-                mt_report_size(r, f->failed_free).s);
-    } else if (f->failed_request > mt_add_sat(f->failed_free, f->reserved)) {
-        fprintf(r->out,
-                ". It asked for more than the %s that the card had\nfree and all that is reserved "
-                "here together. Next: memtool triage\n",
-                mt_report_size(r, f->failed_free).s);
+        mt_report_prose(r, 0,
+                        "%s. The card had %s free, more than was asked for: a limit of the "
+                        "process, or what else the card was asked for then.",
+                        normal, had.s);
+    } else if (!full) {
+        mt_report_prose(r, 0,
+                        "%s. It asked for more than the %s that the card had free and all that is "
+                        "reserved here together.",
+                        normal, had.s);
     } else {
-        fprintf(r->out,
-                ", memory itself was full: the card had %s free.\nNext: memtool peak --at oom, "
-                "memtool leaks\n",
-                mt_report_size(r, f->failed_free).s);
+        mt_report_prose(r, 0, "%s, memory itself was full: the card had %s free.", normal, had.s);
     }
+    mt_report_prose(r, 0, "Next: %s",
+                    full ? "memtool peak --at oom, memtool leaks" : "memtool triage");
+}
+
+/* What to do about holes. */
+static const char *advice(const struct mt_frag *f, bool expandable)
+{
+    return f->class == MT_FRAG_NORMAL ? "Under 20 % is normal: nothing to do."
+           : f->class == MT_FRAG_WORK_ON_IT
+               ? "20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
+                 "sequence to a few sizes."
+           : expandable ? "Above 40 %: act. expandable_segments is on already: let go of what "
+                          "pins the holes above, use fewer different sizes, then checkpointing."
+                        : "Above 40 %: act. memtool simulate shows whether "
+                          "expandable_segments:True helps here; else let go of what pins the "
+                          "holes above. The lasting cure is fewer different sizes.";
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
@@ -351,33 +367,20 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
 {
     struct mt_settings settings;
     mt_settings_get(s, &settings);
+    fputc('\n', r->out);
     if (is_mostly_idle(f)) {
         const char *call = mt_empty_cache_of(recorded);
-        fprintf(r->out,
-                "\nMost of it lies in wholly free segments, which serve any request of their size "
-                "and which\n%s gives back%s: a cache, not fragmentation.\n",
-                call ? call : "the cache", call ? "" : " before a request fails");
+        mt_report_prose(r, 0,
+                        "Most of it lies in wholly free segments, which serve any request of "
+                        "their size and which %s gives back%s: a cache, not fragmentation.",
+                        call ? call : "the cache", call ? "" : " before a request fails");
         if (f->at == MT_AT_END) {
-            fputs("If a request failed, look at --at oom, else at --at peak.\n", r->out);
+            mt_report_prose(r, 0, "If a request failed, look at --at oom, else at --at peak.");
         }
     } else if (f->class == MT_FRAG_NORMAL && f->failed_request) {
         print_failure(r, f);
-    } else if (f->class == MT_FRAG_NORMAL) {
-        fputs("\nUnder 20 % is normal: nothing to do.\n", r->out);
-    } else if (f->class == MT_FRAG_WORK_ON_IT) {
-        fputs("\n20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
-              "sequence to a few\nsizes.\n",
-              r->out);
-    } else if (settings.expandable_segments) {
-        fputs("\nAbove 40 %: act. expandable_segments is on already: let go of what pins the holes "
-              "above, use fewer\ndifferent sizes, then checkpointing.\n",
-              r->out);
     } else {
-        fputs("\nAbove 40 %: act. memtool simulate shows whether expandable_segments:True helps "
-              "here; "
-              "else let go of\nwhat pins the holes above. The lasting cure is fewer different "
-              "sizes.\n",
-              r->out);
+        mt_report_prose(r, 0, "%s", advice(f, settings.expandable_segments));
     }
 }
 

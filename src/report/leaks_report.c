@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* leaks as text: the verdict first, then the lines of code, then what else the trace shows. */
 #include <inttypes.h>
+#include <limits.h>
 
 #include <memtool/account.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
 
-enum { SPARK_COLUMNS = 48 };
+enum { SPARK_LEFT = 11, SPARK_COLUMNS = 48, SPARK_LEAST = 8 };
 
 /* ---- the verdict ---- */
 
@@ -17,38 +18,42 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
                                                      : MT_COLOR_WARN;
     static const char *const WORD[] = {"Unknown", "No leak", "Leak"};
     bool slow = l->reason == MT_LEAK_BELOW_LINE;
-    fprintf(r->out, "%s%s%s: ", mt_color_begin(r, slow ? MT_COLOR_WARN : color),
-            slow ? "Slow rise" : WORD[l->verdict], mt_color_end(r));
+    struct mt_sentence b = {0};
+    mt_sentence_add(&b, "%s%s%s: ", mt_color_begin(r, slow ? MT_COLOR_WARN : color),
+                    slow ? "Slow rise" : WORD[l->verdict], mt_color_end(r));
     uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
+    size_t steps = mt_periods_count(&l->periods);
     switch (l->reason) {
-    case MT_LEAK_NO_EVENTS: fputs("the file has no events to judge by", r->out); break;
-    case MT_LEAK_NO_PERIOD: fputs("nothing in the trace repeats often enough", r->out); break;
+    case MT_LEAK_NO_EVENTS: mt_sentence_add(&b, "the file has no events to judge by"); break;
+    case MT_LEAK_NO_PERIOD: mt_sentence_add(&b, "nothing in the trace repeats often enough"); break;
     case MT_LEAK_TOO_SHORT:
-        fprintf(r->out, "the trace holds %zu whole step%s, and at least %d are needed",
-                mt_periods_count(&l->periods), mt_periods_count(&l->periods) == 1 ? "" : "s",
-                MT_PERIODS_NEEDED);
+        mt_sentence_add(&b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
+                        steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
         break;
-    case MT_LEAK_FLAT: fputs("what stays alive from step to step does not grow", r->out); break;
+    case MT_LEAK_FLAT:
+        mt_sentence_add(&b, "what stays alive from step to step does not grow");
+        break;
     case MT_LEAK_FILLED:
-        fprintf(r->out, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
-                mt_report_size(r, l->filled_bytes).s);
+        mt_sentence_add(&b, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
+                        mt_report_size(r, l->filled_bytes).s);
         break;
     case MT_LEAK_GIVEN_BACK:
-        fprintf(r->out, "memory was filled by %s, one block after the other, and then given back",
-                mt_report_size(r, l->filled_bytes).s);
+        mt_sentence_add(&b,
+                        "memory was filled by %s, one block after the other, and then given back",
+                        mt_report_size(r, l->filled_bytes).s);
         break;
     case MT_LEAK_BELOW_LINE:
-        fprintf(r->out,
-                "live memory grows by %s a step; a leak is counted from %s bytes a step on "
-                "(--threshold)",
-                mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
+        mt_sentence_add(&b,
+                        "live memory grows by %s a step; a leak is counted from %s bytes a step on "
+                        "(--threshold)",
+                        mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
         break;
     case MT_LEAK_RISES:
-        fprintf(r->out, "live memory of device %" PRId32 " grows by %s a step", l->device,
-                mt_report_size(r, rate).s);
+        mt_sentence_add(&b, "live memory of device %" PRId32 " grows by %s a step", l->device,
+                        mt_report_size(r, rate).s);
         break;
     }
-    fputc('\n', r->out);
+    mt_report_prose(r, 2, "%s", b.text);
 }
 
 static enum mt_status print_period(const struct mt_report *r, const struct mt_snapshot *s,
@@ -71,11 +76,20 @@ static enum mt_status print_period(const struct mt_report *r, const struct mt_sn
         break;
     default: mt_buf_text(&b, "as given with --period"); break;
     }
-    fprintf(r->out, "  %s whole step%s of about %s event%s, %s\n", mt_count_text(n).s,
-            n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s", mt_buf_view(&b).p);
+    mt_report_line(r, 4, "  %s whole step%s of about %s event%s, %s", mt_count_text(n).s,
+                   n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s",
+                   mt_buf_view(&b).p);
     bool failed = b.failed;
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+static size_t spark_columns(const struct mt_report *r, size_t n)
+{
+    int room = r->width > 0 ? r->width - SPARK_LEFT : SPARK_COLUMNS;
+    size_t most = (size_t)(room < SPARK_LEAST ? SPARK_LEAST : room);
+    most = most < SPARK_COLUMNS ? most : SPARK_COLUMNS;
+    return n < most ? n : most;
 }
 
 /* Eighths of a line, the least of the series as the lowest. */
@@ -89,15 +103,22 @@ static void print_spark(const struct mt_report *r, const char *title, const uint
         low = y[i] < low ? y[i] : low;
         high = y[i] > high ? y[i] : high;
     }
-    size_t columns = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+    struct mt_sentence says = {0};
+    mt_sentence_add(&says, "%s to %s, %s a step", mt_report_size(r, y[0]).s,
+                    mt_report_size(r, y[n - 1]).s, mt_report_delta(r, per_step).s);
+    size_t columns = spark_columns(r, n);
     fprintf(r->out, "  %-9s", title);
     for (size_t c = 0; c < columns; c++) {
         uint64_t v = y[c * n / columns];
         double height = high > low ? (double)(v - low) / (double)(high - low) : 0;
         fputs(BARS[(int)(height * 7.0 + 0.5)], r->out);
     }
-    fprintf(r->out, "  %s to %s, %s a step\n", mt_report_size(r, y[0]).s,
-            mt_report_size(r, y[n - 1]).s, mt_report_delta(r, per_step).s);
+    int used = SPARK_LEFT + (int)columns + 2, words = mt_text_width(says.text);
+    bool below = r->width > 0 && used + words > r->width;
+    fprintf(r->out, below ? "\n%*s" : "  %.*s", below ? SPARK_LEFT : 0, "");
+    mt_text_print_wrapped(r->out, says.text, below ? SPARK_LEFT : used, SPARK_LEFT,
+                          r->width > 0 ? r->width : INT_MAX);
+    fputc('\n', r->out);
 }
 
 /* ---- the lines of code ---- */
@@ -335,14 +356,19 @@ static void print_causes(const struct mt_report *r, const struct mt_snapshot *s)
 {
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
-    fputs(
-        recorded.plain
-            ? "\nUsual causes: an allocation without its free, a buffer made anew in each step, a "
-              "cache without a\nbound. memtool leaks --stack full shows the whole call stack.\n"
-            : "\nUsual causes: tensors kept in a list or dict, a loss or metric summed up with its "
-              "graph.\nTry .detach() or .item() where the first line above stores a tensor; "
-              "memtool leaks --stack full\nshows the whole call stack.\n",
-        r->out);
+    fputc('\n', r->out);
+    if (recorded.plain) {
+        mt_report_prose(r, 0,
+                        "Usual causes: an allocation without its free, a buffer made anew in each "
+                        "step, a cache without a bound.");
+    } else {
+        mt_report_prose(r, 0,
+                        "Usual causes: tensors kept in a list or dict, a loss or metric summed up "
+                        "with its graph.");
+        mt_report_prose(r, 0,
+                        "Try .detach() or .item() where the first line above stores a tensor.");
+    }
+    mt_report_prose(r, 0, "memtool leaks --stack full shows the whole call stack.");
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
@@ -351,13 +377,16 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
     if (l->verdict == MT_LEAK_YES) {
         print_causes(r, s);
     } else if (l->verdict == MT_LEAK_UNKNOWN && l->reason != MT_LEAK_NO_EVENTS) {
-        fputs("\nRecord more steps, or say where a step begins: --period ANNOTATION or --period "
-              "EVENTS.\n",
-              r->out);
+        fputc('\n', r->out);
+        mt_report_prose(r, 0,
+                        "Record more steps, or say where a step begins: --period ANNOTATION or "
+                        "--period EVENTS.");
     } else if (l->reserved_bytes_per_step > (int64_t)l->threshold) {
-        fputs("\nReserved memory grows while live memory does not: a growing cache or "
-              "fragmentation.\nNext: memtool frag\n",
-              r->out);
+        fputc('\n', r->out);
+        mt_report_prose(r, 0,
+                        "Reserved memory grows while live memory does not: a growing cache or "
+                        "fragmentation.");
+        mt_report_prose(r, 0, "Next: memtool frag");
     }
 }
 
@@ -375,7 +404,7 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
         print_spark(r, "live", l->live.v, l->live.n, l->bytes_per_step);
         print_spark(r, "reserved", l->reserved.v, l->reserved.n, l->reserved_bytes_per_step);
         if (fit > 0) {
-            fprintf(r->out, "  fit %.3f (1 is a straight line)\n", fit);
+            mt_report_line(r, 4, "  fit %.3f (1 is a straight line)", fit);
         }
     }
     print_capacity(r, x);

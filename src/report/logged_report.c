@@ -175,9 +175,10 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
     mt_table_free(t);
     size_t more = b->tables.n + alone - a->tables.n;
     if (!r->separator && (alone || more)) {
-        fprintf(r->out,
-                "\n%zu table%s of the first log and %zu of the second have no counterpart\n", alone,
-                alone == 1 ? "" : "s", more);
+        fputc('\n', r->out);
+        mt_report_line(r, 2,
+                       "%zu table%s of the first log and %zu of the second have no counterpart",
+                       alone, alone == 1 ? "" : "s", more);
     }
     return status;
 }

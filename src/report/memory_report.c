@@ -136,9 +136,9 @@ static void print_left_out(const struct mt_report *r, const struct mt_memory_dev
 {
     uint64_t blocks = d->counters.active_blocks - d->sums.count;
     if (blocks) {
-        fprintf(r->out, "Left out by the filter: %s in %s block%s.\n",
-                mt_report_size(r, d->counters.active - d->sums.bytes).s, mt_count_text(blocks).s,
-                blocks == 1 ? "" : "s");
+        mt_report_line(r, 2, "Left out by the filter: %s in %s block%s.",
+                       mt_report_size(r, d->counters.active - d->sums.bytes).s,
+                       mt_count_text(blocks).s, blocks == 1 ? "" : "s");
     }
 }
 

@@ -232,10 +232,10 @@ static void print_unknown_growth(const struct mt_report *r, const struct mt_rank
         unknown += !ranks->ranks.v[i].knows_growth;
     }
     if (unknown > 0 && !r->separator) {
-        fprintf(r->out,
-                "  GROWTH/STEP \"-\": not known: fewer than %d whole steps in the trace, or no "
-                "trace (memtool leaks).\n",
-                MT_PERIODS_NEEDED);
+        mt_report_line(r, 4,
+                       "  GROWTH/STEP \"-\": not known: fewer than %d whole steps in the trace, or "
+                       "no trace (memtool leaks).",
+                       MT_PERIODS_NEEDED);
     }
 }
 
@@ -302,7 +302,8 @@ static void print_outlier(const struct mt_report *r, const struct mt_ranks *rank
         print_excess(r, ranks, &o->stacks.v[i], b);
     }
     if (limit < rows) {
-        fprintf(r->out, "    [%zu other stacks hold more too, -v shows them]\n", rows - limit);
+        mt_report_line(r, 6, "    [%zu other stack%s more too, -v shows %s]", rows - limit,
+                       rows - limit == 1 ? " holds" : "s hold", rows - limit == 1 ? "it" : "them");
     }
 }
 

@@ -224,15 +224,15 @@ static enum mt_status tree(const struct mt_report *r, const struct mt_snapshot *
         const struct mt_segment_row *row = &rows->rows.v[i];
         const struct mt_segment *segment = &s->segments[row->segment];
         struct mt_buf b = {0};
-        mt_buf_printf(&b, "%sSegment 0x%" PRIx64 "%s  %s, %s in use, %s free, device %" PRId32 ", ",
-                      mt_color_begin(r, MT_COLOR_HEAD), segment->addr, mt_color_end(r),
-                      mt_report_size(r, row->size).s, mt_report_size(r, row->active).s,
-                      mt_report_size(r, row->free).s, row->device);
         mt_stream_label(&b, s, segment->stream);
         mt_buf_text(&b, ", ");
         add_kind(&b, segment, false);
         bool failed = b.failed;
-        fprintf(r->out, "%s\n", mt_buf_view(&b).p);
+        mt_report_line(r, 4,
+                       "%sSegment 0x%" PRIx64 "%s  %s, %s in use, %s free, device %" PRId32 ", %s",
+                       mt_color_begin(r, MT_COLOR_HEAD), segment->addr, mt_color_end(r),
+                       mt_report_size(r, row->size).s, mt_report_size(r, row->active).s,
+                       mt_report_size(r, row->free).s, row->device, mt_buf_view(&b).p);
         mt_buf_release(&b);
         if (failed) {
             return mt_fail_nomem(err);
@@ -241,11 +241,12 @@ static enum mt_status tree(const struct mt_report *r, const struct mt_snapshot *
         fputc('\n', r->out);
     }
     if (shown < rows->rows.n) {
-        fprintf(r->out, "[%zu others]\n", rows->rows.n - shown);
+        size_t n = rows->rows.n - shown;
+        fprintf(r->out, n == 1 ? "[%zu other]\n" : "[%zu others]\n", n);
     }
-    fprintf(r->out, "TOTAL of %zu segments: %s, %s in use, %s free\n", rows->rows.n,
-            mt_report_size(r, rows->sum.size).s, mt_report_size(r, rows->sum.active).s,
-            mt_report_size(r, rows->sum.free).s);
+    mt_report_line(r, 4, "TOTAL of %zu segment%s: %s, %s in use, %s free", rows->rows.n,
+                   rows->rows.n == 1 ? "" : "s", mt_report_size(r, rows->sum.size).s,
+                   mt_report_size(r, rows->sum.active).s, mt_report_size(r, rows->sum.free).s);
     return MT_OK;
 }
 

@@ -83,9 +83,9 @@ void mt_report_summary_text(const struct mt_report *r, const struct mt_summary *
         fputs("No device has segments or events.\n", r->out);
     }
     if (blank) {
-        fputs("Blank: not known. Peaks and totals count from the start of the process, and the "
-              "trace of this\nfile does not reach back to it.\n",
-              r->out);
+        mt_report_prose(r, 0,
+                        "Blank: not known. Peaks and totals count from the start of the process, "
+                        "and the trace of this file does not reach back to it.");
     }
 }
 
