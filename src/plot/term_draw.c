@@ -193,35 +193,68 @@ static void put_piece(const struct mt_term_style *style, struct mt_buf *out, con
     mt_buf_char(out, '\n');
 }
 
+enum { NARROW = 80 }; /* columns below which legends keep to the left */
+
+/* A blank between a number and its unit is no place to end a line. */
+static bool is_break(const char *text, size_t at)
+{
+    bool number = at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9';
+    const char *unit = text + at + 1;
+    return text[at] == ' ' && !(number && (strchr("KMGTPE", *unit) ? strncmp(unit + 1, "iB", 2) == 0
+                                                                   : *unit == 'B' || *unit == '%'));
+}
+
+/* How many bytes of `text` make a line: up to a blank where more than `width` are left; all of it
+ * where its first word is too long. */
+static size_t line_of(const char *text, size_t n, size_t width)
+{
+    size_t cut = n <= width ? n : width;
+    while (n > width && cut > 0 && !is_break(text, cut)) {
+        cut--;
+    }
+    return cut ? cut : n;
+}
+
 void mt_term_lines(const struct mt_term_style *style, struct mt_buf *out, const struct mt_buf *text,
                    uint32_t ink)
 {
     const char *p = text->p ? text->p : "";
-    size_t n = text->n, width = (size_t)style->width;
-    while (n > width) {
-        size_t cut = width;
-        while (cut > width / 2 && p[cut] != ' ') {
-            cut--;
-        }
-        if (p[cut] != ' ') {
-            break;
-        }
+    size_t left = text->n;
+    do {
+        size_t n = line_of(p, left, (size_t)style->width);
         struct mt_buf line = {0};
-        mt_buf_add(&line, p, cut);
+        mt_buf_add(&line, p, n);
         put_piece(style, out, line.p ? line.p : "", ink);
         out->failed |= line.failed;
         mt_buf_release(&line);
-        p += cut + 1;
-        n -= cut + 1;
-    }
-    put_piece(style, out, p, ink);
+        n += n < left;
+        p += n;
+        left -= n;
+    } while (left);
     out->failed |= text->failed;
+}
+
+void mt_term_key(const struct mt_term_style *style, struct mt_buf *out, enum mt_term_sign sign,
+                 uint64_t bytes, const char *words)
+{
+    enum { BYTES = 15, BEHIND_SHARES = 26 };
+    size_t n = strlen(words), width = (size_t)style->width;
+    int column = width < NARROW ? BYTES + 2 : BEHIND_SHARES;
+    mt_buf_printf(out, "  %s %11s", mt_term_sign(style, sign),
+                  bytes ? mt_size_text(bytes, style->size).s : "");
+    for (int at = BYTES; n; at = 0) {
+        size_t cut = line_of(words, n, width - (size_t)column);
+        mt_buf_printf(out, "%*s%.*s\n", column - at, "", (int)cut, words);
+        cut += cut < n;
+        words += cut;
+        n -= cut;
+    }
 }
 
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
                     uint32_t color, uint64_t bytes, double share, const struct mt_label *label)
 {
-    enum { BEFORE = 27 };
+    enum { BEFORE = 27, LEAST = 30, BELOW = 6 };
     struct mt_buf text = {0};
     mt_buf_text(out, "  ");
     mt_term_ink(style, color, out);
@@ -229,17 +262,19 @@ void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const
     mt_term_ink_end(style, out);
     mt_buf_printf(out, " %11s ", mt_size_text(bytes, style->size).s);
     if (share < 0) {
-        mt_buf_text(out, " at most  ");
+        mt_buf_text(out, " at most");
     } else if (bytes > 0 && share < 0.0005) {
-        mt_buf_text(out, " < 0.1 %  ");
+        mt_buf_text(out, " < 0.1 %");
     } else {
-        mt_buf_printf(out, "%6.1f %%  ", share * 100);
+        mt_buf_printf(out, "%6.1f %%", share * 100);
     }
     mt_buf_str(&text, mt_buf_view(&label->main));
     if (label->sub.n) {
         mt_buf_printf(&text, "  (%s)", label->sub.p);
     }
-    mt_term_text(style, out, text.p ? text.p : "", style->width - BEFORE);
+    bool below = style->width - BEFORE < LEAST && (int)text.n > style->width - BEFORE;
+    mt_buf_printf(out, below ? "\n%*s" : "%*s", below ? BELOW : 2, "");
+    mt_term_text(style, out, text.p ? text.p : "", style->width - (below ? BELOW : BEFORE));
     mt_buf_char(out, '\n');
     out->failed |= text.failed || mt_label_failed(label);
     mt_buf_release(&text);

@@ -69,6 +69,10 @@ void mt_term_lines(const struct mt_term_style *style, struct mt_buf *out, const 
 void mt_term_legend(const struct mt_term_style *style, struct mt_buf *out, const char *fill,
                     uint32_t color, uint64_t bytes, double share, const struct mt_label *label);
 
+/* A row without a share: sign, bytes (0: none), words, which are wrapped. */
+void mt_term_key(const struct mt_term_style *style, struct mt_buf *out, enum mt_term_sign sign,
+                 uint64_t bytes, const char *words);
+
 void mt_term_legend_total(const struct mt_term_style *style, struct mt_buf *out, uint64_t bytes,
                           const char *title);
 

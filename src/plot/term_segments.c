@@ -116,22 +116,48 @@ static bool draw_group(struct term *t, const struct mt_row_group *g, struct mt_b
 static void put_group_title(const struct term *t, const struct mt_row_group *g, struct mt_buf *out)
 {
     struct mt_size_format f = t->term->size;
+    struct mt_buf b = {0};
     const char *kind = g->kind == MT_POOL_SMALL ? "small" : "large";
     if (g->pool.a || g->pool.b) {
-        mt_buf_printf(out, "private pool %lld,%lld (%s), %s, ", (long long)g->pool.a,
+        mt_buf_printf(&b, "private pool %lld,%lld (%s), %s, ", (long long)g->pool.a,
                       (long long)g->pool.b, g->pool.a ? "CUDA graph" : "MemPool", kind);
     } else {
-        mt_buf_printf(out, "%s pool, ", kind);
+        mt_buf_printf(&b, "%s pool, ", kind);
     }
-    mt_buf_printf(out, "stream %u: %s, %s free", (unsigned)g->stream,
+    mt_buf_printf(&b, "stream %u: %s, %s free", (unsigned)g->stream,
                   mt_size_text(g->sum.reserved, f).s, mt_size_text(g->sum.free, f).s);
     if (g->sum.free) {
-        mt_buf_printf(out, ", largest hole %s", mt_size_text(g->sum.largest_hole, f).s);
+        mt_buf_printf(&b, ", largest hole %s", mt_size_text(g->sum.largest_hole, f).s);
     }
     if (g->zoom > 1) {
-        mt_buf_printf(out, " (drawn %u times larger)", g->zoom);
+        mt_buf_printf(&b, " (drawn %u times larger)", g->zoom);
     }
-    mt_buf_char(out, '\n');
+    mt_term_lines(t->term, out, &b, 0);
+    mt_buf_release(&b);
+}
+
+/* The buffer as lines, and empty again. */
+static void put_lines(const struct term *t, struct mt_buf *out, struct mt_buf *b, uint32_t ink)
+{
+    mt_term_lines(t->term, out, b, ink);
+    mt_buf_reset(b);
+}
+
+static void put_request(const struct term *t, struct mt_buf *out, struct mt_buf *b)
+{
+    size_t done = t->panel->state->events_done;
+    const struct mt_replay *r = t->panel->replay;
+    struct mt_size_format f = t->term->size;
+    if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
+        mt_buf_printf(b, "the request that failed: %s",
+                      mt_size_text(r->events[done - 1].size, f).s);
+        put_lines(t, out, b, 0);
+        mt_oom_say_refusal(b, t->panel->snapshot, &r->events[done - 1], f);
+        put_lines(t, out, b, 0);
+    }
+    if (mt_segment_say_earlier(b, t->panel, f)) {
+        put_lines(t, out, b, mt_theme_get(t->style->theme)->trouble);
+    }
 }
 
 static void put_headings(const struct term *t, struct mt_buf *out)
@@ -142,33 +168,22 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     mt_buf_text(&b, "Allocator state: ");
     mt_buf_str(&b, mt_str_basename(mt_str_from(t->panel->file)));
     mt_buf_printf(&b, ", device %zu, %s", t->panel->state->device, t->panel->moment);
-    mt_term_text(t->term, out, b.p ? b.p : "", t->term->width);
-    mt_buf_printf(out, "\nreserved %s", mt_size_text(t->sum.reserved, f).s);
+    put_lines(t, out, &b, 0);
+    mt_buf_printf(&b, "reserved %s", mt_size_text(t->sum.reserved, f).s);
     if (t->sum.reserved) {
-        mt_buf_printf(out, ", in use %s (%.0f %%)\n", mt_size_text(in_use, f).s,
+        mt_buf_printf(&b, ", in use %s (%.0f %%)", mt_size_text(in_use, f).s,
                       100 * (double)in_use / (double)t->sum.reserved);
-        mt_buf_reset(&b);
+        put_lines(t, out, &b, 0);
         mt_segment_say_free(&b, &t->sum, f);
-        mt_term_text(t->term, out, b.p ? b.p : "", t->term->width);
     }
+    put_lines(t, out, &b, 0);
     if (t->panel->state->unmatched) {
-        mt_buf_printf(out, "\n%s events do not fit, so this is not exact",
+        mt_buf_printf(&b, "%s events do not fit, so this is not exact",
                       mt_count_text(t->panel->state->unmatched).s);
+        put_lines(t, out, &b, 0);
     }
-    size_t done = t->panel->state->events_done;
-    const struct mt_replay *r = t->panel->replay;
-    if (r && done > 0 && done <= r->n && r->events[done - 1].action == MT_ACTION_OOM) {
-        mt_buf_printf(out, "\nthe request that failed: %s\n",
-                      mt_size_text(r->events[done - 1].size, f).s);
-        mt_oom_say_refusal(out, t->panel->snapshot, &r->events[done - 1], f);
-    }
-    mt_buf_reset(&b);
-    if (mt_segment_say_earlier(&b, t->panel, f)) {
-        mt_buf_char(out, '\n');
-        mt_term_lines(t->term, out, &b, mt_theme_get(t->style->theme)->trouble);
-        out->n--; /* its last line ends below */
-    }
-    mt_buf_text(out, "\n\n");
+    put_request(t, out, &b);
+    mt_buf_char(out, '\n');
     out->failed |= b.failed;
     mt_buf_release(&b);
 }
@@ -177,8 +192,7 @@ static void put_key(const struct term *t, struct mt_buf *out, enum mt_term_sign 
                     uint64_t bytes, const char *what)
 {
     if (bytes) {
-        mt_buf_printf(out, "  %s %11s           %s\n", mt_term_sign(t->term, sign),
-                      mt_size_text(bytes, t->term->size).s, what);
+        mt_term_key(t->term, out, sign, bytes, what);
     }
 }
 

@@ -191,7 +191,6 @@ static void put_headings(struct term *t, struct mt_buf *out)
 static void put_legend(struct term *t, struct mt_buf *out)
 {
     const struct mt_timeline *l = t->panel->timeline;
-    const char *line = mt_term_sign(t->term, MT_SIGN_LINE);
     bool memory = t->panel->options->subject == MT_TIMELINE_MEMORY;
     mt_buf_printf(out, "\n%s\n", l->flat ? "Alive all the time" : "Held at the peak");
     for (size_t i = l->bands.n; i > 0; i--) {
@@ -207,14 +206,11 @@ static void put_legend(struct term *t, struct mt_buf *out)
         mt_label_release(&label);
     }
     mt_term_legend_total(t->term, out, l->peak, "TOTAL");
-    mt_buf_printf(
-        out, "  %s %11s           %s\n", line,
-        mt_size_text(memory ? l->reserved_peak : l->samples.v[l->samples.n - 1].live, t->term->size)
-            .s,
-        memory ? "reserved, at most" : "in use, at the end");
+    mt_term_key(t->term, out, MT_SIGN_LINE,
+                memory ? l->reserved_peak : l->samples.v[l->samples.n - 1].live,
+                memory ? "reserved, at most" : "in use, at the end");
     if (l->ooms.n) {
-        mt_buf_printf(out, "  %s                       out of memory\n",
-                      mt_term_sign(t->term, MT_SIGN_CROSS));
+        mt_term_key(t->term, out, MT_SIGN_CROSS, 0, "out of memory");
     }
 }
 

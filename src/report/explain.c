@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "glossary.h"
+#include "topic_text.h"
 
 const struct mt_topic_group MT_TOPIC_GROUPS[] = {
     {"Amounts of memory", mt_glossary_memory, GLOSSARY_MEMORY_N},
@@ -85,30 +86,37 @@ static bool fill_topic(cJSON *o, const struct mt_topic *t, bool with_text)
            add_list(o, "see", t->see);
 }
 
-static void print_topic(const struct mt_report *r, const struct mt_topic *t)
+static void print_see(const struct mt_report *r, const struct mt_topic *t)
 {
-    fprintf(r->out, "%s%s%s - %s\n\n", mt_color_begin(r, MT_COLOR_HEAD), t->name, mt_color_end(r),
-            t->summary);
-    for (size_t i = 0; t->text[i]; i++) {
-        fprintf(r->out, "%s%s\n", t->text[i][0] ? "  " : "", t->text[i]);
-    }
-    size_t column = 78; /* so that the first word begins a line */
+    struct mt_sentence b = {0};
     for (size_t i = 0; t->see[i]; i++) {
-        size_t n = strlen(t->see[i]) + 2;
-        bool next = column + n > 78;
-        fprintf(r->out, "%s%s%s", i ? "," : "",
-                next ? (i ? "\n            " : "\n  See also: ") : " ", t->see[i]);
-        column = next ? 12 + n : column + n;
+        mt_sentence_add(&b, "%s%s", i ? ", " : "", t->see[i]);
     }
-    fputs(t->see[0] ? "\n" : "", r->out);
+    if (b.n) {
+        static const char lead[] = "  See also: ";
+        int indent = (int)sizeof lead - 1;
+        fprintf(r->out, "\n%s", lead);
+        mt_text_print_wrapped(r->out, b.text, indent, indent, mt_topic_width(r));
+        fputc('\n', r->out);
+    }
+}
+
+/* False when out of memory. */
+static bool print_topic(const struct mt_report *r, const struct mt_topic *t)
+{
+    mt_report_line(r, 4, "%s%s%s - %s", mt_color_begin(r, MT_COLOR_HEAD), t->name, mt_color_end(r),
+                   t->summary);
+    fputc('\n', r->out);
+    bool ok = mt_topic_text(r, t);
+    print_see(r, t);
+    return ok;
 }
 
 enum mt_status mt_report_topic(const struct mt_report *r, const struct mt_topic *t,
                                struct mt_error *err)
 {
     if (!r->json) {
-        print_topic(r, t);
-        return MT_OK;
+        return print_topic(r, t) ? MT_OK : mt_fail_nomem(err);
     }
     cJSON *root = mt_json_begin(r, "explain/1");
     if (!root || !fill_topic(root, t, true)) {
