@@ -5,7 +5,7 @@
  */
 #include "triage_bar.h"
 
-enum { BAR_CELLS = 64 };
+enum { MOST_CELLS = 64, LEAST_CELLS = 32, BESIDE = 4 /* blanks and brackets */ };
 
 struct part {
     char mark;
@@ -77,18 +77,17 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
 }
 
 /* Cells of each part, so that they sum to the bar: the largest remainders get the cells left. */
-static void share_cells(const struct part *parts, size_t n, uint64_t whole, int *cells)
+static void share_cells(const struct part *parts, size_t n, uint64_t whole, int bar, int *cells)
 {
     double rest[PART_MAX] = {0};
     int used = 0;
     for (size_t i = 0; i < n; i++) {
-        double exact =
-            parts[i].known && whole ? BAR_CELLS * (double)parts[i].bytes / (double)whole : 0;
+        double exact = parts[i].known && whole ? bar * (double)parts[i].bytes / (double)whole : 0;
         cells[i] = (int)exact;
         rest[i] = exact - cells[i];
         used += cells[i];
     }
-    while (used < BAR_CELLS) {
+    while (used < bar) {
         size_t best = 0;
         for (size_t i = 1; i < n; i++) {
             best = rest[i] > rest[best] ? i : best;
@@ -103,7 +102,7 @@ static void share_cells(const struct part *parts, size_t n, uint64_t whole, int 
 }
 
 static void bar_line(struct mt_buf *out, const struct mt_report *r, const struct part *parts,
-                     size_t n, const int *cells)
+                     size_t n, int bar, const int *cells)
 {
     static const char LIVE = '#';
     int printed = 0;
@@ -117,33 +116,64 @@ static void bar_line(struct mt_buf *out, const struct mt_report *r, const struct
             continue;
         }
         mt_buf_text(out, mt_color_begin(r, color));
-        for (int k = 0; k < cells[i] && printed < BAR_CELLS; k++, printed++) {
+        for (int k = 0; k < cells[i] && printed < bar; k++, printed++) {
             mt_buf_char(out, parts[i].mark);
         }
         mt_buf_text(out, mt_color_end(r));
     }
-    for (; printed < BAR_CELLS; printed++) {
+    for (; printed < bar; printed++) {
         mt_buf_char(out, ' ');
     }
     mt_buf_text(out, "]");
+}
+
+int mt_triage_width(const struct mt_report *r)
+{
+    enum { LEAST = 24, MOST = 100 };
+    return r->width <= 0 || r->width > MOST ? MOST : r->width < LEAST ? LEAST : r->width;
+}
+
+void mt_triage_figure(struct mt_buf *out, const struct mt_report *r, char mark, const char *words,
+                      uint64_t bytes)
+{
+    enum { WORDS = 30, FIGURE = 12, EXACT = 15, ROOMY = 58 };
+    struct mt_size_text size = mt_report_size(r, bytes);
+    int column = FIGURE + (r->size.exact ? EXACT : 0);
+    if (mt_triage_width(r) < ROOMY + column - FIGURE) {
+        mt_buf_printf(out, "   %c %s\n       %s", mark, words, size.s);
+    } else {
+        mt_buf_printf(out, "   %c %-*s %*s", mark, WORDS, words, column, size.s);
+    }
 }
 
 static void legend_line(struct mt_buf *out, const struct mt_report *r, char mark, const char *words,
                         uint64_t bytes, uint64_t total)
 {
     double times = total ? (double)bytes / (double)total : 0;
-    mt_buf_printf(out, "   %c %-30s %12s ", mark, words, mt_report_size(r, bytes).s);
+    mt_triage_figure(out, r, mark, words, bytes);
     if (times >= 10) {
-        mt_buf_printf(out, "%.0f x the card\n", times);
+        mt_buf_printf(out, " %.0f x the card\n", times);
     } else {
-        mt_buf_printf(out, "%6.1f %%\n", 100 * times);
+        mt_buf_printf(out, " %6.1f %%\n", 100 * times);
     }
+}
+
+/* What stands behind the bar, or below it where that leaves too little of the bar. */
+static void bar_and_words(struct mt_buf *out, const struct mt_report *r, const struct part *parts,
+                          size_t n, uint64_t whole, const char *words)
+{
+    int cells[PART_MAX];
+    int room = mt_triage_width(r) - BESIDE, behind = room - 1 - mt_text_width(words);
+    int bar = behind < LEAST_CELLS ? room : behind;
+    bar = bar > MOST_CELLS ? MOST_CELLS : bar;
+    share_cells(parts, n, whole, bar, cells);
+    bar_line(out, r, parts, n, bar, cells);
+    mt_buf_printf(out, behind < LEAST_CELLS ? "\n   %s\n" : " %s\n", words);
 }
 
 void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct mt_incident *i)
 {
     struct part parts[PART_MAX];
-    int cells[PART_MAX];
     uint64_t total = get(i, MT_OOM_TOTAL), seen = 0;
     if (!has(i, MT_OOM_TOTAL) || total == 0) {
         return;
@@ -152,15 +182,15 @@ void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct m
     for (size_t p = 0; p < n; p++) {
         seen += parts[p].known ? parts[p].bytes : 0;
     }
-    share_cells(parts, n, seen > total ? seen : total, cells);
-    bar_line(out, r, parts, n, cells);
+    struct mt_sentence words = {0};
     if (seen > total + total / 100) {
-        mt_buf_printf(out, " %s on a card of %s\n", mt_report_size(r, seen).s,
-                      mt_report_size(r, total).s);
+        mt_sentence_add(&words, "%s on a card of %s", mt_report_size(r, seen).s,
+                        mt_report_size(r, total).s);
     } else {
-        mt_buf_printf(out, " %s %s\n", mt_report_size(r, total).s,
-                      strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
+        mt_sentence_add(&words, "%s %s", mt_report_size(r, total).s,
+                        strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
     }
+    bar_and_words(out, r, parts, n, seen > total ? seen : total, words.text);
     for (size_t p = 0; p < n; p++) {
         bool trifle = parts[p].bytes < total / 1000 && parts[p].mark != '.' && parts[p].mark != '#';
         if (parts[p].known && !trifle) {

@@ -10,7 +10,7 @@
 
 #include "triage_bar.h"
 
-enum { MAX_WIDTH = 100, STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
+enum { STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
 
 struct screen {
     const struct mt_report *r;
@@ -137,19 +137,32 @@ static void print_place(struct screen *c, const struct mt_incident *i)
     drop(c, &line);
 }
 
+/* As many whole words of a line as fit, or of one long word as much as fits. */
+static size_t fit(const char *text, int room)
+{
+    const char *next;
+    size_t n = mt_text_line(text, room, &next);
+    if (n > (size_t)room && !memchr(text, ' ', n)) {
+        for (n = (size_t)room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;) {
+            n--;
+        }
+    }
+    return n;
+}
+
 static void print_message(struct screen *c, const struct mt_incident *i)
 {
     struct mt_str s = i->text;
-    size_t room = (size_t)c->width - 6;
-    if (c->r->verbose == 0 && s.n > room) {
-        s.n = room;
-        while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80) {
-            s.n--;
-        }
+    if (c->r->verbose > 0) {
+        wrap(c, "  > ", 4, s);
+        return;
     }
-    mt_buf_text(&c->text, "  > ");
-    mt_text_safe(&c->text, s);
-    mt_buf_text(&c->text, s.n < i->text.n ? "..\n" : "\n");
+    struct mt_buf safe = {0};
+    mt_text_safe(&safe, s);
+    const char *text = mt_buf_view(&safe).p;
+    size_t n = fit(text, c->width - 8);
+    mt_buf_printf(&c->text, "  > %.*s%s\n", (int)n, text, text[n] ? " ..." : "");
+    drop(c, &safe);
 }
 
 /* ---- figures ---- */
@@ -174,9 +187,8 @@ static void print_figures(struct screen *c, const struct mt_incident *i)
         if (has(i, f) && f != MT_OOM_REQUESTED) {
             const char *words = f == MT_OOM_ALLOCATED ? mt_triage_live_words(i) : WORDS[f];
             bool range = f == MT_OOM_ALLOWED && i->allowed_below > 0;
-            mt_buf_printf(&c->text, "     %-30s %12s",
-                          range ? "its limit, inferred: at least" : words,
-                          mt_report_size(c->r, i->numbers.v[f]).s);
+            mt_triage_figure(&c->text, c->r, ' ', range ? "its limit, inferred: at least" : words,
+                             i->numbers.v[f]);
             if (range) {
                 mt_buf_printf(&c->text, ", below %s", mt_report_size(c->r, i->allowed_below).s);
             }
@@ -245,12 +257,34 @@ static void print_evidence(struct screen *c)
 
 /* ---- advice ---- */
 
+/* A command stays whole, for it will be pasted; where it is too long with the remark behind it
+ * ("  # alone on the card"), that is taken off it and stands before it. */
+static struct mt_str take_remark(struct mt_str *command, int room)
+{
+    struct mt_str none = {"", 0}, text = *command;
+    size_t at = mt_str_find(text, MT_STR("  # "));
+    if (at == SIZE_MAX || at == 0 || text.n <= (size_t)room) {
+        return none;
+    }
+    size_t n = at;
+    while (n > 0 && text.p[n - 1] == ' ') {
+        n--;
+    }
+    *command = (struct mt_str){text.p, n};
+    return n ? (struct mt_str){text.p + at + 2, text.n - at - 2} : none;
+}
+
 static void print_commands(struct screen *c, const struct mt_advice *a, const char *indent)
 {
     for (size_t i = 0; i < a->n_commands; i++) {
+        struct mt_str command = a->commands[i];
+        struct mt_str remark = take_remark(&command, c->width - (int)strlen(indent));
+        if (remark.n) {
+            wrap(c, indent, (int)strlen(indent) + 2, remark);
+        }
         mt_buf_text(&c->text, indent);
         mt_buf_text(&c->text, mt_color_begin(c->r, MT_COLOR_HEAD));
-        mt_text_safe(&c->text, a->commands[i]);
+        mt_text_safe(&c->text, command);
         mt_buf_text(&c->text, mt_color_end(c->r));
         mt_buf_char(&c->text, '\n');
     }
@@ -354,8 +388,8 @@ static void print_others(struct screen *c)
 enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_triage_result *x,
                                      struct mt_error *err)
 {
-    struct screen c = {.r = r, .x = x, .width = r->width};
-    c.width = c.width <= 0 || c.width > MAX_WIDTH ? MAX_WIDTH : c.width < 60 ? 60 : c.width;
+    struct screen c = {.r = r, .x = x};
+    c.width = mt_triage_width(r);
     if (x->cause != SIZE_MAX) {
         const struct mt_incident *i = &x->incidents[x->cause];
         print_place(&c, i);
