@@ -84,6 +84,9 @@ void mt_report_line(const struct mt_report *r, int indent, const char *format, .
 void mt_report_prose(const struct mt_report *r, int indent, const char *format, ...)
     MT_PRINTF(3, 4);
 
+/* Prints lines of valid, safe text; on a terminal each goes on a little behind its own indent. */
+void mt_report_lines(const struct mt_report *r, const char *text);
+
 /* A sentence put together from figures and fixed words, which takes no memory: what does not fit is
  * left out, and text from outside has no place in it. */
 struct mt_sentence {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Help, all of it from the tables: verbs, a verb's options, and the nearest verb to a mistyped one.
  */
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,6 +95,17 @@ static int help_width(const struct mt_cli *cli)
     return cli->width > 0 && cli->width < HELP_WIDTH ? cli->width : HELP_WIDTH;
 }
 
+/* A line that goes on behind `indent` blanks; empties the buffer. */
+static void put_words(const struct mt_cli *cli, FILE *to, struct mt_buf *b, int indent)
+{
+    if (b->failed) {
+        mt_cli_die_nomem();
+    }
+    mt_text_print_wrapped(to, b->p, 0, indent, help_width(cli));
+    fputc('\n', to);
+    mt_buf_reset(b);
+}
+
 /* Where texts begin: behind the names, or where a terminal is too narrow, below them. */
 static int help_column(const struct mt_cli *cli)
 {
@@ -168,6 +180,7 @@ static const char *next_line(const char *line)
 }
 
 /* What commands do stands in a column behind them, or below each where that is too wide. */
+/* Commands stay whole, whatever the terminal: they will be pasted. */
 static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines)
 {
     int column = 0, widest = 0;
@@ -179,10 +192,14 @@ static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines
     bool behind = 2 + column + 2 + widest <= help_width(cli);
     for (const char *p = lines; p; p = next_line(p)) {
         struct example e = find_example(p);
-        int pad = behind ? column - e.command + 2 : NARROW_COLUMN;
+        char says[256];
         fprintf(to, "  %.*s", e.command, p);
         if (e.words) {
-            fprintf(to, "%s%*s%.*s", behind ? "" : "\n", pad, "", e.words, e.says);
+            int pad = behind ? column - e.command + 2 : NARROW_COLUMN;
+            snprintf(says, sizeof says, "%.*s", e.words, e.says);
+            fprintf(to, "%s%*s", behind ? "" : "\n", pad, "");
+            mt_text_print_wrapped(to, says, behind ? 0 : pad, pad,
+                                  behind ? INT_MAX : help_width(cli));
         }
         fputc('\n', to);
     }
@@ -193,12 +210,11 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
     FILE *to = cli->out;
     struct mt_buf b = {0};
     mt_buf_printf(&b, "memtool %s: %s", c->name, c->summary);
-    if (b.failed) {
-        mt_cli_die_nomem();
-    }
-    print_wrapped(to, b.p, 2, help_width(cli) + 2);
-    mt_buf_release(&b);
-    fprintf(to, "\nusage: memtool %s %s\n", c->name, c->usage);
+    put_words(cli, to, &b, 2);
+    mt_buf_reset(&b);
+    mt_buf_printf(&b, "usage: memtool %s %s", c->name, c->usage);
+    fputc('\n', to);
+    put_words(cli, to, &b, 4);
     if (all && c->description) {
         fputc('\n', to);
         print_wrapped(to, c->description, 0, help_width(cli));
@@ -208,8 +224,11 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
         print_heading(cli, to, "Examples");
         print_examples(cli, to, c->examples);
     }
-    fprintf(to, "\n%sman memtool-%s tells more.\n", all ? "" : "--help lists all options; ",
-            c->name);
+    mt_buf_printf(&b, "%sman memtool-%s tells more.", all ? "" : "--help lists all options; ",
+                  c->name);
+    fputc('\n', to);
+    put_words(cli, to, &b, 0);
+    mt_buf_release(&b);
 }
 
 void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
@@ -219,12 +238,12 @@ void mt_help_main(const struct mt_cli *cli, FILE *to, bool all)
                   "memtool reads PyTorch's CUDA memory snapshots and out-of-memory logs, and says "
                   "what held the memory, why the request did not fit and what to try first.",
                   0, help_width(cli));
-    const char *gap = help_width(cli) < HELP_COLUMN + LEAST_TEXT ? "\n    " : "";
+    bool narrow = help_width(cli) < HELP_COLUMN + LEAST_TEXT;
     fprintf(to,
             "\nusage: memtool VERB [options] FILE...\n\n"
-            "  Got an OOM?     %s  memtool triage train.log\n"
-            "  Got a snapshot? %s  memtool info snap.pickle\n",
-            gap, gap);
+            "  Got an OOM?%s  memtool triage train.log\n"
+            "  Got a snapshot?%s  memtool info snap.pickle\n",
+            narrow ? "\n    " : "     ", narrow ? "\n    " : " ");
     print_heading(cli, to, "Verbs");
     for (size_t i = 0; MT_COMMANDS[i]; i++) {
         print_entry(cli, to, MT_COMMANDS[i]->name, VERB_COLUMN, MT_COMMANDS[i]->summary);

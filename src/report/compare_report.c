@@ -156,7 +156,7 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
         mt_buf_printf(&b, n == 1 ? "\n  [%zu other]\n" : "\n  [%zu others]\n", n);
     }
     bool failed = b.failed;
-    fputs(mt_buf_view(&b).p, r->out);
+    mt_report_lines(r, mt_buf_view(&b).p);
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;
 }

@@ -192,7 +192,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
         mt_buf_reset(&b);
         mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
         mt_stack_lines(&b, s, l->stacks.v[i].stack, r, 4);
-        fputs(mt_buf_view(&b).p, r->out);
+        mt_report_lines(r, mt_buf_view(&b).p);
         status = b.failed ? mt_fail_nomem(err) : MT_OK;
     }
     mt_buf_release(&b);

@@ -127,7 +127,7 @@ static enum mt_status device_stacks(const struct mt_report *r, const struct mt_s
     mt_buf_printf(&b, "\n  %s  TOTAL in %s blocks\n", mt_report_size(r, d->sums.bytes).s,
                   mt_count_text(d->sums.count).s);
     bool failed = b.failed;
-    fputs(mt_buf_view(&b).p, r->out);
+    mt_report_lines(r, mt_buf_view(&b).p);
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;
 }

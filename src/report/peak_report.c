@@ -256,7 +256,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
                       p->rows.n - shown == 1 ? "" : "s");
     }
     mt_buf_printf(&b, "%s TOTAL\n", mt_report_size(r, p->bytes).s);
-    fputs(mt_buf_view(&b).p, r->out);
+    mt_report_lines(r, mt_buf_view(&b).p);
     bool failed = b.failed;
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;

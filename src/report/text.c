@@ -266,3 +266,22 @@ void mt_report_prose(const struct mt_report *r, int indent, const char *format, 
     print_line(r, r->width > 0 && r->width < PAGE ? r->width : PAGE, indent, format, args);
     va_end(args);
 }
+
+void mt_report_lines(const struct mt_report *r, const char *text)
+{
+    enum { BEHIND = 4 };
+    struct mt_buf line = {0};
+    while (r->width > 0 && !line.failed && *text) {
+        size_t n = strcspn(text, "\n");
+        mt_buf_reset(&line);
+        mt_buf_add(&line, text, n);
+        if (!line.failed) {
+            mt_text_print_wrapped(r->out, mt_buf_view(&line).p, 0, (int)strspn(text, " ") + BEHIND,
+                                  r->width);
+            text += n + (text[n] == '\n');
+            fputc('\n', r->out);
+        }
+    }
+    mt_buf_release(&line);
+    fputs(text, r->out); /* without a terminal, or without memory, as it is */
+}

@@ -136,7 +136,7 @@ int mt_triage_width(const struct mt_report *r)
 void mt_triage_figure(struct mt_buf *out, const struct mt_report *r, char mark, const char *words,
                       uint64_t bytes)
 {
-    enum { WORDS = 30, FIGURE = 12, EXACT = 15, ROOMY = 58 };
+    enum { WORDS = 30, FIGURE = 12, EXACT = 15, ROOMY = 66 };
     struct mt_size_text size = mt_report_size(r, bytes);
     int column = FIGURE + (r->size.exact ? EXACT : 0);
     if (mt_triage_width(r) < ROOMY + column - FIGURE) {

@@ -114,6 +114,21 @@ START_TEST(prose_has_an_end_everywhere)
 }
 END_TEST
 
+START_TEST(lines_keep_their_indent)
+{
+    struct print p;
+    print_begin(&p);
+    mt_report_lines(&p.r, "one two three four\n\n  five six seven\nlast");
+    fputc('\n', p.r.out);
+    p.r.width = 12;
+    mt_report_lines(&p.r, "one two three four\n\n  five six seven\n");
+    print_end(&p);
+    ck_assert_str_eq(p.text, "one two three four\n\n  five six seven\nlast\n"
+                             "one two\n    three\n    four\n\n  five six\n      seven\n");
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(colors)
 {
     struct mt_report r = {.color = false};
@@ -126,4 +141,4 @@ START_TEST(colors)
 END_TEST
 
 UNIT_MAIN("text", printable, controls, direction, broken_utf8, widths, lines,
-          a_line_on_a_narrow_terminal, prose_has_an_end_everywhere, colors)
+          a_line_on_a_narrow_terminal, prose_has_an_end_everywhere, lines_keep_their_indent, colors)
