@@ -71,7 +71,7 @@ static inline uint32_t begin_recorded(struct mt_live *live, struct mt_raw_stack 
         return 0;
     }
     uint32_t id = mt_recorder_find_stack(live->recorder, raw);
-    if (MT_UNLIKELY(id == 0 && raw->n > 0)) {
+    if (MT_UNLIKELY(id == 0 && raw->n > 0 && !mt_stack_table_full(&live->recorder->stacks))) {
         id = new_stack(live, raw);
     }
     mt_recorder_tick(live->recorder);

@@ -45,20 +45,21 @@ struct mt_live_device {
     struct mt_alloc *alloc;
 };
 
+/* First what every request reads, close together. */
 struct mt_live {
     struct mt_quick_lock lock;
+    unsigned n_usable; /* devices: all of them, none in a forked process */
+    int n_scopes;
+    struct mt_recorder *recorder;
+    struct mt_live_device devices[MT_RECORD_DEVICES_MAX];
+    int n_devices;
+    bool told_of_scopes; /* somebody tells when captures begin: no need to ask the driver */
+    bool forked;         /* this is a child: the driver does not live here */
     pthread_mutex_t dump_lock;
     struct mt_cuda *cuda;
-    struct mt_recorder *recorder;
     struct mt_alloc_settings settings;
     char conf[MT_LIVE_CONF_MAX]; /* the text of the settings */
     char rank[32];
-    struct mt_live_device devices[MT_RECORD_DEVICES_MAX];
-    int n_devices;
-    unsigned n_usable;   /* devices: all of them, none in a forked process */
-    bool told_of_scopes; /* somebody tells when captures begin: no need to ask the driver */
-    bool forked;         /* this is a child: the driver does not live here */
-    int n_scopes;
     struct mt_live_scope scopes[MT_LIVE_SCOPES_MAX];
 };
 

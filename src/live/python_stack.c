@@ -83,7 +83,10 @@ void mt_python_find(struct mt_python *py)
     }
     py->found = true;
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); /* 3.11 and later */
-    py->layout = py->frame_lasti ? find_layout(version) : NULL;
+    const struct mt_python_layout *layout = py->frame_lasti ? find_layout(version) : NULL;
+    if (layout) {
+        py->layout = *layout;
+    }
 }
 
 static void *own_thread_state(const struct mt_python *py)
@@ -157,7 +160,7 @@ static void walk_chain(const struct mt_python_layout *layout, intptr_t code_star
 {
     const struct mt_python_layout l = *layout;
     struct mt_raw_frame *to = &out->frames[out->n], *end = &out->frames[max];
-    uint64_t hash = out->hash;
+    struct mt_raw_key key = out->key;
     for (; frame && to < end; frame = word_at(frame, l.previous)) {
         if (!holds_python(&l, frame)) {
             continue;
@@ -165,10 +168,10 @@ static void walk_chain(const struct mt_python_layout *layout, intptr_t code_star
         uintptr_t code = word_at(frame, l.code);
         intptr_t at = (intptr_t)(word_at(frame, l.instruction) - code) - code_start;
         const struct mt_raw_frame f = {code, at < 0 ? 0 : at};
-        hash = mt_raw_frame_hash(hash, &f);
+        key = mt_raw_key_add(key, &f);
         *to++ = f;
     }
-    out->hash = hash;
+    out->key = key;
     out->n = (uint32_t)(to - out->frames);
 }
 
@@ -190,7 +193,7 @@ void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uin
     }
     const void *state = py->thread_state(); /* NULL, too, where the interpreter has ended */
     if (state) {
-        walk_chain(py->layout, code_start, current_frame(py->layout, state), out, max);
+        walk_chain(&py->layout, code_start, current_frame(&py->layout, state), out, max);
     }
 }
 
@@ -198,7 +201,7 @@ void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uin
  * not where the layout has it, 0 when there is none to learn from. */
 static intptr_t learn_code_start(const struct mt_python *py)
 {
-    const struct mt_python_layout *l = py->layout;
+    const struct mt_python_layout *l = &py->layout;
     void *state = py->thread_state();
     void *frame = py->get_frame(state);
     if (!frame) {
@@ -239,7 +242,7 @@ void mt_python_verify(struct mt_python *py, struct mt_raw_stack *stack)
 {
     struct mt_raw_stack truth;
     intptr_t code_start = atomic_load_explicit(&py->code_start, memory_order_relaxed);
-    if (!py->layout || code_start < 0) {
+    if (py->layout.release == 0 || code_start < 0) {
         return;
     }
     if (code_start == 0) { /* this stack came by the functions */

@@ -25,14 +25,15 @@ struct mt_python_layout {
     int8_t not_python; /* owner of frames that hold no Python code; -1: there are none */
 };
 
-/* The interpreter's functions; all zero when there is no interpreter. */
+/* The interpreter's functions; all zero when there is no interpreter. What a direct walk reads
+ * comes first, close together. */
 struct mt_python {
-    bool found;
-    const struct mt_python_layout *layout; /* NULL: by the functions alone */
     _Atomic intptr_t code_start; /* bytes from a code object to its instructions; 0: not known yet,
                                     -1: the layout has proved wrong */
-    int (*is_initialized)(void);
     void *(*thread_state)(void); /* this thread's, whether or not it holds the GIL */
+    struct mt_python_layout layout; /* release 0: by the functions alone */
+    bool found;
+    int (*is_initialized)(void);
     int (*gil_ensure)(void);
     void (*gil_release)(int state);
     void *(*get_frame)(void *thread_state);

@@ -44,6 +44,14 @@ enum mt_status mt_recorder_new(struct mt_recorder **out, struct mt_error *err)
     return MT_OK;
 }
 
+static void release_rings(struct mt_recorder *r)
+{
+    for (int i = 0; i < MT_RECORD_RINGS; i++) {
+        mt_mem_free(r->rings[i].memory);
+        r->rings[i] = (struct mt_record_ring){0};
+    }
+}
+
 void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
 {
     if (!s) {
@@ -51,10 +59,7 @@ void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
         return;
     }
     if (s->max_entries != r->settings.max_entries) {
-        for (int i = 0; i < MT_RECORD_RINGS; i++) {
-            mt_mem_free(r->rings[i].v);
-            r->rings[i] = (struct mt_record_ring){0};
-        }
+        release_rings(r);
     }
     r->settings = *s;
     uint32_t how = choose_how(r);
@@ -70,9 +75,7 @@ void mt_recorder_free(struct mt_recorder *r)
     if (!r) {
         return;
     }
-    for (int i = 0; i < MT_RECORD_RINGS; i++) {
-        mt_mem_free(r->rings[i].v);
-    }
+    release_rings(r);
     mt_mem_free(r->marks);
     mt_vec_release(&r->streams);
     mt_stack_table_release(&r->stacks);
@@ -231,11 +234,19 @@ static bool know_stream(struct mt_recorder *r, uint64_t stream)
     return true;
 }
 
+/* In large pages where the system has them: else a new page stops the program every 128 events, on
+ * average the dearest part of one. */
 static bool ring_ready(struct mt_recorder *r, struct mt_record_ring *ring)
 {
-    if (!ring->v && r->settings.max_entries > 0) {
-        ring->v = mt_mem_zalloc(r->settings.max_entries, sizeof *ring->v);
-        ring->cap = ring->v ? r->settings.max_entries : 0;
+    enum { LINE = 64, EVENTS_A_LINE = LINE / sizeof *ring->v };
+    uint64_t cap = r->settings.max_entries;
+    if (!ring->v && cap > 0) {
+        ring->memory = mt_mem_zalloc(cap + EVENTS_A_LINE, sizeof *ring->v);
+        if (ring->memory) {
+            mt_vec_expect_large(ring->memory, cap * sizeof *ring->v);
+            ring->v = (void *)(((uintptr_t)ring->memory + LINE - 1) & ~(uintptr_t)(LINE - 1));
+            ring->cap = cap;
+        }
     }
     return ring->v != NULL;
 }

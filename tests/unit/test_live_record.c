@@ -130,6 +130,81 @@ START_TEST(stacks_are_kept_once)
 }
 END_TEST
 
+/* As alike as stacks of one program are: three functions on a grid of 16 bytes, few instructions,
+ * one frame that differs; every order and depth. */
+static void alike(struct mt_raw_stack *s, uint32_t number)
+{
+    mt_raw_stack_reset(s);
+    for (uint32_t left = number, i = 0; left > 0; left /= 12, i++) {
+        uint32_t digit = left % 12;
+        mt_raw_stack_push(s, 0x7f0000001000 + 16 * (digit % 3), 2 * (int64_t)(digit / 3));
+    }
+}
+
+START_TEST(keys_tell_like_stacks_apart)
+{
+    enum { N = 300000, LOW = 1 << 16 };
+    static bool seen[LOW];
+    struct mt_stack_table t;
+    struct mt_raw_stack s;
+    unsigned buckets = 0;
+    ck_assert(mt_stack_table_init(&t));
+    for (uint32_t i = 1; i <= N; i++) {
+        alike(&s, i);
+        ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), i);
+        if (i <= LOW) {
+            buckets += !seen[s.key.hash % LOW];
+            seen[s.key.hash % LOW] = true;
+        }
+    }
+    /* N random numbers leave 1/e of N buckets empty */
+    ck_assert_uint_gt(buckets, LOW * 62 / 100);
+    ck_assert_uint_lt(buckets, LOW * 64 / 100 + 1);
+    for (uint32_t i = 7; i <= N; i += 7) {
+        alike(&s, i);
+        ck_assert_uint_eq(mt_stack_table_find(&t, &s), i);
+    }
+    mt_stack_table_release(&t);
+}
+END_TEST
+
+START_TEST(a_full_table_takes_no_stack_more)
+{
+    struct mt_stack_table t;
+    struct mt_raw_stack s;
+    ck_assert(mt_stack_table_init(&t));
+    uintptr_t i = 1;
+    for (; !mt_stack_table_full(&t); i++) {
+        raw(&s, i * 16, 1);
+        ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), i);
+    }
+    raw(&s, i * 16, 1);
+    ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), 0);
+    raw(&s, 16, 1);
+    ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), 1);
+    mt_stack_table_release(&t);
+}
+END_TEST
+
+START_TEST(an_event_lies_in_one_cache_line)
+{
+    struct mt_recorder *r;
+    struct mt_record_settings s;
+    mt_record_settings_default(&s);
+    s.max_entries = 1000;
+    ck_assert_int_eq(mt_recorder_new(&r, &err), MT_OK);
+    mt_recorder_set(r, &s);
+    for (uint64_t i = 0; i < 1500; i++) {
+        mt_recorder_event(r, 0, MT_RECORD_ALLOC, i, 512, 0, 0);
+    }
+    ck_assert_uint_eq((uintptr_t)r->rings[0].v % 64, 0);
+    ck_assert_uint_eq(r->rings[0].next, 500);
+    ck_assert_uint_eq(r->rings[0].v[499].addr, 1499);
+    ck_assert_uint_eq(r->rings[0].v[999].addr, 999);
+    mt_recorder_free(r);
+}
+END_TEST
+
 /* ---- snapshots ---- */
 
 static struct mt_live *live;
@@ -300,6 +375,7 @@ START_TEST(a_file_is_whole_or_not_there)
 END_TEST
 
 UNIT_MAIN("live recording", settings, bad_settings, paths, stacks_are_kept_once,
-          a_snapshot_says_what_was, a_full_ring_keeps_the_last,
+          keys_tell_like_stacks_apart, a_full_table_takes_no_stack_more,
+          an_event_lies_in_one_cache_line, a_snapshot_says_what_was, a_full_ring_keeps_the_last,
           without_recording_there_is_the_state, a_dump_that_fails_leaves_nothing,
           long_names_of_marks_are_cut, a_file_is_whole_or_not_there)
