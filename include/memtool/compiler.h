@@ -10,6 +10,8 @@
 #define MT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* For a function on a hot way that has several callers: the compiler would not by itself. */
 #define MT_INLINE static inline __attribute__((always_inline))
+/* Hot functions of a library stand side by side in it. */
+#define MT_HOT __attribute__((hot))
 #define MT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The part of an array that begins at `first`. An empty array is NULL, to which C lets nothing be

@@ -74,7 +74,7 @@ enum mt_status mt_alloc_free(struct mt_alloc *a, mt_alloc_block block, uint32_t 
     return MT_OK;
 }
 
-bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack)
+MT_HOT bool mt_alloc_free_at(struct mt_alloc *a, uint64_t addr, uint32_t stack)
 {
     if (MT_UNLIKELY(a->by_addr.n == 0)) {
         return false;

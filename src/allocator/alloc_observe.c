@@ -2,8 +2,9 @@
 /* Fills in and sends the events of the trace. */
 #include "alloc_core.h"
 
-void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind, const struct bin *bin,
-                      uint32_t i, const struct block *b, uint32_t stack)
+MT_HOT void mt_tell_of_block(struct mt_alloc *a, enum mt_alloc_event_kind kind,
+                             const struct bin *bin, uint32_t i, const struct block *b,
+                             uint32_t stack)
 {
     a->observer.on_event(a->observer.ctx, &(struct mt_alloc_event){
                                               .kind = kind,

@@ -293,7 +293,7 @@ MT_INLINE uint32_t serve(struct mt_alloc *a, uint64_t requested, uint64_t stream
     return hand_out(a, bin, found, size, requested, stack);
 }
 
-uint64_t mt_alloc_serve(struct mt_alloc *a, uint64_t size, uint64_t stream, uint32_t stack)
+MT_HOT uint64_t mt_alloc_serve(struct mt_alloc *a, uint64_t size, uint64_t stream, uint32_t stack)
 {
     uint32_t i = mt_addr_table_has_room(a) ? serve(a, size, stream, stack) : 0;
     if (MT_UNLIKELY(i == 0)) {

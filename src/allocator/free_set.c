@@ -171,14 +171,14 @@ static uint32_t rightmost(const struct mt_alloc *a, uint32_t i)
     return i;
 }
 
-void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i)
+MT_HOT void mt_free_set_insert_among(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
     struct key k = key_of(a, i);
     tree_insert(a, &bin_of(a, b)->roots[class_of(b->size)], i, &k);
 }
 
-void mt_free_set_erase_among(struct mt_alloc *a, uint32_t i)
+MT_HOT void mt_free_set_erase_among(struct mt_alloc *a, uint32_t i)
 {
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
@@ -200,7 +200,8 @@ static uint32_t first_from(const struct mt_alloc *a, const struct bin *bin, cons
     return found;
 }
 
-uint32_t mt_free_set_fit_among(const struct mt_alloc *a, const struct bin *bin, uint64_t size)
+MT_HOT uint32_t mt_free_set_fit_among(const struct mt_alloc *a, const struct bin *bin,
+                                      uint64_t size)
 {
     struct key k = {size, 0, 0, 0};
     return first_from(a, bin, &k);

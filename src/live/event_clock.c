@@ -53,7 +53,7 @@ int64_t mt_event_clock_at(struct mt_event_clock *c, uint64_t counter)
     return c->now_us;
 }
 
-int64_t mt_event_clock_now(struct mt_event_clock *c)
+MT_HOT int64_t mt_event_clock_now(struct mt_event_clock *c)
 {
     uint64_t counter = counter_now();
     if (MT_LIKELY(counter - c->asked_at < c->span)) {

@@ -30,7 +30,7 @@ static const enum mt_record_action actions[] = {
     [MT_ALLOC_EVENT_OOM] = MT_RECORD_OOM,
 };
 
-static void on_event(void *ctx, const struct mt_alloc_event *e)
+MT_HOT static void on_event(void *ctx, const struct mt_alloc_event *e)
 {
     const struct mt_live_device *d = ctx;
     struct mt_recorder *r = d->live->recorder;
@@ -245,7 +245,8 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
     return 0;
 }
 
-uint64_t mt_live_serve_recorded(struct mt_live *live, uint64_t size, int device, uint64_t stream)
+MT_HOT uint64_t mt_live_serve_recorded(struct mt_live *live, uint64_t size, int device,
+                                       uint64_t stream)
 {
     struct mt_raw_stack raw;
     mt_recorder_capture(live->recorder, false, &raw);
@@ -256,7 +257,7 @@ uint64_t mt_live_serve_recorded(struct mt_live *live, uint64_t size, int device,
     return addr;
 }
 
-bool mt_live_give_recorded(struct mt_live *live, uint64_t addr, int device)
+MT_HOT bool mt_live_give_recorded(struct mt_live *live, uint64_t addr, int device)
 {
     struct mt_raw_stack raw;
     mt_recorder_capture(live->recorder, true, &raw);

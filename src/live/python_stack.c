@@ -184,7 +184,7 @@ static void capture_by_functions(const struct mt_python *py, struct mt_raw_stack
     }
 }
 
-void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max)
+MT_HOT void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *out, uint32_t max)
 {
     intptr_t code_start = atomic_load_explicit(&py->code_start, memory_order_relaxed);
     if (MT_UNLIKELY(code_start <= 0)) {

@@ -97,7 +97,8 @@ static void capture_with_c(const struct mt_recorder *r, uint32_t how, uint32_t m
     }
 }
 
-void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how, struct mt_raw_stack *out)
+MT_HOT void mt_recorder_capture_how(const struct mt_recorder *r, uint32_t how,
+                                    struct mt_raw_stack *out)
 {
     uint32_t max = how >> MT_HOW_FRAMES_SHIFT;
     if (MT_LIKELY((how & (MT_HOW_PYTHON | MT_HOW_C)) == MT_HOW_PYTHON)) {

@@ -244,7 +244,7 @@ static void *allocate_or_throw(ssize_t size, int device, void *stream)
     return ptr;
 }
 
-DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
+MT_HOT DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
 {
     struct mt_live *live = ready();
     uint64_t addr = 0;
@@ -254,7 +254,7 @@ DOOR void *memtool_malloc(ssize_t size, int device, void *stream)
     return MT_LIKELY(addr != 0) ? (void *)(uintptr_t)addr : allocate_or_throw(size, device, stream);
 }
 
-DOOR void memtool_free(void *ptr, ssize_t size, int device, void *stream)
+MT_HOT DOOR void memtool_free(void *ptr, ssize_t size, int device, void *stream)
 {
     struct mt_live *live = ready();
     (void)size;
