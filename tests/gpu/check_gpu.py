@@ -211,7 +211,7 @@ def slowdown():
         if r:
             line(kind == "native" or r["slower_pct"] < 2, f"recording a training step, {kind}",
                  f"{r['step_ms']} ms, slower by {r['slower_pct']} % +- {r['noise_pct']} "
-                 f"({r['rounds']} rounds of 40 steps, {r.get('requests_a_step', '?')} requests a step)")
+                 f"({r['rounds']} rounds of 4 steps, {r.get('requests_a_step', '?')} requests a step)")
 
 
 def capture():
