@@ -90,9 +90,10 @@ struct mt_flame_node {
     int64_t change;      /* of a comparison: bytes after minus before; else 0 */
     uint32_t parent;     /* index of a node */
     uint32_t first_child;
-    uint32_t next;  /* sibling; 0 = none (node 0 is the root) */
-    uint32_t frame; /* id of the frame it shows, or 0 */
-    uint32_t depth; /* root 0 */
+    uint32_t next;    /* sibling; 0 = none (node 0 is the root) */
+    uint32_t frame;   /* id of the frame it shows, or 0 */
+    uint32_t name_at; /* where in the label its function begins */
+    uint32_t depth;   /* root 0 */
 };
 
 /* Siblings are in the order of their labels (flamegraph.pl does the same, so that equal programs

@@ -90,7 +90,9 @@ struct mt_flame_panel {
     const struct mt_flame *tree;
     bool compare; /* coloured by what grew (red) and shrank (blue) */
     const char *title, *file;
-    const char *total; /* what the whole width is: "in use at the end" */
+    const char *before; /* the file that `file` is compared with; NULL: none */
+    const char *total;  /* what the whole width is: "in use at the end"; of a comparison the figures
+                           of both, "1 GiB before, 2 GiB after" */
 };
 enum mt_status mt_plot_flame(struct mt_scene *scene, const struct mt_flame_panel *panel,
                              struct mt_error *err) MT_NODISCARD;

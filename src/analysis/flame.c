@@ -22,6 +22,15 @@ struct growing {
     enum mt_flame_by by;
 };
 
+/* Where the function begins in a frame's label, which ends with it; 0 where it has no name. */
+static uint32_t name_begins(struct growing *g, struct mt_str label, uint32_t frame)
+{
+    mt_name_short(&g->scratch, mt_snapshot_str(g->s, g->s->frames[frame].name));
+    size_t n = g->scratch.n;
+    mt_buf_reset(&g->scratch);
+    return n > 0 && n < label.n ? (uint32_t)(label.n - n) : 0;
+}
+
 /* The child of `parent` with this label, made when missing; 0 when out of memory. */
 static uint32_t child(struct growing *g, uint32_t parent, uint32_t label, uint32_t frame)
 {
@@ -37,6 +46,7 @@ static uint32_t child(struct growing *g, uint32_t parent, uint32_t label, uint32
                                  .frame = frame,
                                  .depth = t->nodes.v[parent].depth + 1};
     uint32_t id = (uint32_t)t->nodes.n;
+    node.name_at = frame ? name_begins(g, node.label, frame) : 0;
     if (label == 0 || id == UINT32_MAX || !mt_vec_push(&t->nodes, node) ||
         !mt_idmap_put(&g->children, key, id)) {
         return 0;

@@ -63,12 +63,13 @@ static double clamp01(double x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
+/* What an event makes holds from its own number to the next one's, so that the last has a width. */
 static double x_of_event(const struct mt_timeline *t, size_t event)
 {
     if (event == SIZE_MAX || event < t->first || t->last <= t->first) {
         return 0;
     }
-    return clamp01((double)(event - t->first + 1) / (double)(t->last - t->first));
+    return clamp01((double)(event - t->first) / (double)(t->last - t->first));
 }
 
 static double x_of_time(const struct mt_timeline *t, int64_t us)

@@ -113,13 +113,17 @@ static enum mt_status print_folded(const struct mt_report *r, const struct pair 
 
 /* As wide as the larger of before and after, so that what is gone shows too. */
 static enum mt_status draw_flame(const struct mt_report *r, const struct mt_plot_format *format,
-                                 const struct pair *p, const struct mt_diff *d,
+                                 const struct pair *p, const struct mt_diff *d, const char *before,
                                  struct mt_error *err)
 {
     struct mt_flame tree;
+    char total[160];
+    (void)snprintf(total, sizeof total, "%s before, %s after", mt_report_size(r, d->before).s,
+                   mt_report_size(r, d->after).s);
     struct mt_flame_what what = {.tree = &tree,
                                  .title = "Change of memory by stack",
-                                 .total = "wide: the larger of before and after",
+                                 .total = total,
+                                 .before = before,
                                  .compare = true};
     struct mt_flame_item *items = mt_mem_alloc(d->rows.n ? d->rows.n : 1, sizeof *items);
     size_t n = 0;
@@ -169,7 +173,7 @@ static enum mt_status report(const struct mt_report *r, struct pair *p,
                               device,   !mt_filter_is_open(&o->base.filter)};
     const struct mt_plot_format *picture = mt_flame_format(&o->base.common);
     if (status == MT_OK && picture) {
-        status = draw_flame(r, picture, p, &diff, err);
+        status = draw_flame(r, picture, p, &diff, files[0], err);
     } else if (status == MT_OK) {
         status = folded ? print_folded(r, p, &segments, err) : mt_report_compare(r, &c, err);
     }

@@ -27,6 +27,7 @@ enum mt_status mt_flame_write(const struct mt_report *r, const struct mt_plot_fo
                                    .compare = what->compare,
                                    .title = what->title,
                                    .file = r->file,
+                                   .before = what->before,
                                    .total = what->total};
     struct mt_scene *scene = mt_scene_new(&style);
     enum mt_status status = scene ? mt_plot_flame(scene, &panel, err) : mt_fail_nomem(err);

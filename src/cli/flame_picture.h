@@ -13,11 +13,11 @@ const struct mt_plot_format *mt_flame_format(const struct mt_common *common);
 /* 0, or 2 after saying that a picture holds one file only. */
 int mt_flame_check(struct mt_cli *cli, const struct mt_common *common, size_t n_files);
 
-/* Draws to r->out. The title says what, `total` what the whole width is. */
+/* Draws to r->out. The title says what, `total` what the whole width is (mt_flame_panel). */
 struct mt_flame_what {
     const struct mt_snapshot *snapshot; /* NULL when frames come from several */
     const struct mt_flame *tree;
-    const char *title, *total;
+    const char *title, *total, *before;
     bool compare;
 };
 enum mt_status mt_flame_write(const struct mt_report *r, const struct mt_plot_format *format,

@@ -96,6 +96,13 @@ static uint32_t node_tip(struct flame *f, const struct mt_flame_node *n, uint64_
     return mt_scene_take(f->s, &b);
 }
 
+/* Where the whole label has no room, the function says more than the beginning of a file's name. */
+static const char *node_words(const struct mt_flame_node *n, double room)
+{
+    const char *name = n->frame ? n->label.p + n->name_at : n->label.p;
+    return mt_text_px(n->label.p, 11, false) <= room ? n->label.p : name;
+}
+
 static void draw_node(struct flame *f, const struct mt_flame_node *n, struct place at,
                       uint64_t total)
 {
@@ -106,7 +113,7 @@ static void draw_node(struct flame *f, const struct mt_flame_node *n, struct pla
     mt_scene_rect(f->s, at.x, y, at.w - gap, ROW - 1, color);
     if (at.w > 40) {
         mt_scene_text_fit(f->s, at.x + 4, y + 12.5, 11, mt_palette_ink(color), at.w - 8, false,
-                          n->label.p);
+                          node_words(n, at.w - 8));
     }
     mt_scene_end(f->s);
     f->boxes++;
@@ -176,17 +183,22 @@ static void draw_title(struct flame *f)
         mt_scene_text_fit(s, f->x, 34, 19, s->theme->text, room, true, f->panel->title);
     double used = m->w + 14;
     if (room > used + 60) {
-        struct mt_str file = mt_str_basename(mt_str_from(f->panel->file));
-        mt_buf_str(&b, file);
+        if (f->panel->before) {
+            mt_buf_str(&b, mt_str_basename(mt_str_from(f->panel->before)));
+            mt_buf_text(&b, " to ");
+        }
+        mt_buf_str(&b, mt_str_basename(mt_str_from(f->panel->file)));
         mt_scene_text_buf(s, f->x + used, 34, 14, s->theme->muted, room - used, false, &b);
         mt_buf_reset(&b);
     }
-    mt_buf_printf(&b, "%s %s", mt_size_text(root->bytes, s->style.size).s, f->panel->total);
     if (f->panel->compare) {
-        mt_buf_printf(&b, " \xc2\xb7 change %s \xc2\xb7 red grew, blue shrank",
-                      mt_size_delta_text(root->change, s->style.size).s);
+        mt_buf_printf(&b,
+                      "%s, change %s \xc2\xb7 red grew, blue shrank, each as wide as the larger of "
+                      "both",
+                      f->panel->total, mt_size_delta_text(root->change, s->style.size).s);
     } else {
-        mt_buf_printf(&b, " in %s %s", mt_count_text(root->count).s,
+        mt_buf_printf(&b, "%s %s in %s %s", mt_size_text(root->bytes, s->style.size).s,
+                      f->panel->total, mt_count_text(root->count).s,
                       root->count == 1 ? "block" : "blocks");
     }
     if (f->narrow) {

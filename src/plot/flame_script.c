@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See flame_script.h. A click on a frame zooms to it, "Search" (or Ctrl-F) asks for a regular
- * expression and marks what matches. Texts are fitted anew from the first line of each tip.
+ * expression and marks what matches. Texts are fitted anew from the first line of each tip; where that has no room,
+ * without file and line.
  */
 #include "flame_script.h"
 
@@ -33,6 +34,7 @@ const char MT_FLAME_SCRIPT[] =
     "  });\n"
     "  function fit(f, x, w) {\n"
     "    var room = Math.floor((w - 8) / 6.6), s = f.name;\n"
+    "    if (s.length > room) s = s.replace(/^[^:]*:(?!:)(\\d+:)?(?=.)/, '');\n"
     "    if (!f.t) {\n"
     "      if (room < 3) return;\n"
     "      f.t = document.createElementNS(ns, 'text');\n"

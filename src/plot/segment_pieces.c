@@ -70,7 +70,12 @@ static void draw_size(struct mt_segment_picture *p, const struct shape *h, doubl
     const struct mt_block *k = &p->panel->state->blocks[h->block];
     bool rounded = k->requested > 0 && k->requested < k->size; /* the sliver is no part of it */
     struct mt_size_text size = mt_size_text(rounded ? k->requested : k->size, p->scene->style.size);
-    if (h->first && mt_text_px(size.s, 10.5, false) <= w - 8) {
+    double text_w = mt_text_px(size.s, 10.5, false);
+    if (h->first && text_w <= w - 8) {
+        if (k->state == MT_BLOCK_PENDING) { /* no hatching through the text */
+            mt_scene_rect(p->scene, h->x + (w - text_w) / 2 - 4, h->y + p->bar / 2 - 7, text_w + 8,
+                          14, color);
+        }
         mt_scene_text(p->scene, h->x + w / 2, h->y + p->bar / 2 + 4, 10.5, mt_palette_ink(color),
                       size.s)
             ->anchor = MT_ANCHOR_MIDDLE;

@@ -44,6 +44,7 @@ static void draw(struct drawn *d, const struct mt_flame_item *items, size_t n, b
                                .compare = compare,
                                .title = "Memory by stack",
                                .file = "snap.pickle",
+                               .before = compare ? "runs/before.pickle" : NULL,
                                .total = "alive"};
     d->scene = mt_scene_new(&PLAIN);
     ck_assert_ptr_nonnull(d->scene);
@@ -102,6 +103,7 @@ START_TEST(comparison)
     ck_assert_uint_gt(grew >> 24, grew >> 8 & 255);
     ck_assert_uint_lt(shrank >> 24, shrank >> 8 & 255);
     ck_assert(scene_mentions(d.scene, "change +100 B"));
+    ck_assert(scene_has_text(d.scene, "before.pickle to snap.pickle"));
     drawn_release(&d);
 }
 END_TEST
@@ -135,4 +137,19 @@ START_TEST(script)
 }
 END_TEST
 
-UNIT_MAIN("flame_scene", boxes_to_scale, comparison, narrow_ones, script)
+/* A box with too little room for the file and the function has the function. */
+START_TEST(narrow_boxes_name_the_function)
+{
+    struct drawn d;
+    begin(&d);
+    struct mt_flame_item items[2] = {{&d.m.s, d.f, 4, 1, 0}, {&d.m.s, d.g, 96, 1, 0}};
+    draw(&d, items, 2, false);
+    ck_assert(scene_has_text(d.scene, "f")); /* 4 % of the width: "b.py:2:f" would be cut */
+    ck_assert(!scene_has_text(d.scene, "b.py:2:f"));
+    ck_assert(scene_has_text(d.scene, "b.py:2:g"));
+    drawn_release(&d);
+}
+END_TEST
+
+UNIT_MAIN("flame_scene", narrow_boxes_name_the_function, boxes_to_scale, comparison, narrow_ones,
+          script)

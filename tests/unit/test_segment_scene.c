@@ -340,6 +340,30 @@ START_TEST(rows_hold_everything)
 }
 END_TEST
 
-UNIT_MAIN("segment_scene", blocks_to_scale, unmapped_gaps, many_small_blocks, nothing_reserved,
-          narrow_and_dark, the_request, a_long_request, blocks_and_holes_are_named,
-          the_legend_adds_up, an_earlier_oom, stacks_that_look_alike, rows_hold_everything)
+/* A size in a hatched block stands on plain ground, so that it can be read. */
+START_TEST(no_hatching_through_text)
+{
+    struct drawn d;
+    make_some(&d.m, false);
+    draw(&d, &PLAIN);
+    size_t found = 0;
+    for (size_t i = 1; i < d.scene->marks.n; i++) {
+        const struct mt_mark *m = &d.scene->marks.v[i], *before = m - 1;
+        if (m->kind != MT_MARK_TEXT || strcmp(mt_scene_str(d.scene, m->text), "4.00 MiB") != 0 ||
+            m->anchor != MT_ANCHOR_MIDDLE) {
+            continue; /* the legend's */
+        }
+        found++;
+        ck_assert_int_eq(before->kind, MT_MARK_RECT);
+        ck_assert_int_eq(before->pattern, MT_SOLID);
+        ck_assert(before->x <= m->x - m->w / 2 && before->x + before->w >= m->x + m->w / 2);
+    }
+    ck_assert_uint_eq(found, 1);
+    drawn_release(&d);
+}
+END_TEST
+
+UNIT_MAIN("segment_scene", no_hatching_through_text, blocks_to_scale, unmapped_gaps,
+          many_small_blocks, nothing_reserved, narrow_and_dark, the_request, a_long_request,
+          blocks_and_holes_are_named, the_legend_adds_up, an_earlier_oom, stacks_that_look_alike,
+          rows_hold_everything)

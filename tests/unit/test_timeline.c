@@ -80,6 +80,30 @@ START_TEST(extremes_are_kept)
 }
 END_TEST
 
+/* A peak at the last event is a step in the picture, not a line at its edge. */
+START_TEST(the_last_event_has_a_width)
+{
+    struct made m;
+    struct mt_error err;
+    struct mt_timeline t;
+    made_begin(&m);
+    uint32_t a = made_stack(&m, "weights", 1);
+    for (uint64_t i = 0; i < 4; i++) {
+        made_event(&m, MT_ACTION_ALLOC, i * MADE_MIB, MADE_MIB, a);
+    }
+    made_finish(&m);
+    struct mt_timeline_options o = options(50, 5);
+    ck_assert_int_eq(mt_timeline_init(&t, &m.r, &o, &err), MT_OK);
+    ck_assert_uint_eq(t.peak_event, 3);
+    ck_assert_double_eq(t.peak_x, 0.75);
+    ck_assert_double_eq(t.samples.v[t.samples.n - 1].x, 0.75);
+    ck_assert_double_eq(mt_timeline_x(&t, &m.r, 0), 0);
+    ck_assert_double_eq(mt_timeline_x(&t, &m.r, SIZE_MAX), 0);
+    mt_timeline_release(&t);
+    made_release(&m);
+}
+END_TEST
+
 START_TEST(others_are_summed)
 {
     struct made m;
@@ -245,5 +269,5 @@ START_TEST(a_limit_is_a_range)
 }
 END_TEST
 
-UNIT_MAIN("timeline", a_limit_is_a_range, extremes_are_kept, others_are_summed, a_window,
-          by_time_and_filters, older_memory, segments)
+UNIT_MAIN("timeline", the_last_event_has_a_width, a_limit_is_a_range, extremes_are_kept,
+          others_are_summed, a_window, by_time_and_filters, older_memory, segments)
