@@ -26,6 +26,7 @@
     X(INVALID_HANDLE, 400, "invalid handle")                                                       \
     X(NOT_READY, 600, "not ready")                                                                 \
     X(ILLEGAL_ADDRESS, 700, "illegal memory access in an earlier kernel")                          \
+    X(CONTEXT_IS_DESTROYED, 709, "the context was destroyed")                                      \
     X(NOT_SUPPORTED, 801, "not supported")                                                         \
     X(CAPTURE_UNSUPPORTED, 900, "not permitted while a stream is capturing")                       \
     X(CAPTURE_IMPLICIT, 906, "the default stream while another stream is capturing")               \

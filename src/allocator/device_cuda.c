@@ -266,6 +266,29 @@ static void event_free(void *ctx, uint64_t event)
     }
 }
 
+/* Waits for all work of a stream in which no event of this device can be recorded: the one of
+ * another device is waited for by itself; one that has been destroyed may still have work, which
+ * nothing but the context can be asked about. */
+static int wait_instead(const struct mt_device_cuda *d, void *stream)
+{
+    void *ctx = NULL, *ignored;
+    if (!d->api->stream_get_ctx || d->api->stream_get_ctx(stream, &ctx) != MT_CUDA_SUCCESS ||
+        !ctx || ctx == d->ctx || d->api->ctx_push_current(ctx) != MT_CUDA_SUCCESS) {
+        return d->api->ctx_synchronize();
+    }
+    int result = d->api->stream_synchronize(stream);
+    (void)d->api->ctx_pop_current(&ignored);
+    return result;
+}
+
+/* An event that is new or done already counts as done: after a wait it is handed out as it is. */
+static int record_in(const struct mt_device_cuda *d, void *event, void *stream)
+{
+    int result = d->api->event_record(event, stream);
+    bool unusable = result == MT_CUDA_INVALID_HANDLE || result == MT_CUDA_CONTEXT_IS_DESTROYED;
+    return unusable ? wait_instead(d, stream) : result;
+}
+
 static enum mt_status event_record(void *ctx, uint64_t stream, uint64_t *event,
                                    struct mt_error *err)
 {
@@ -277,7 +300,7 @@ static enum mt_status event_record(void *ctx, uint64_t stream, uint64_t *event,
     int result = new_event(d, &made);
     if (result == MT_CUDA_SUCCESS) {
         call = "cuEventRecord";
-        result = d->api->event_record(made, stream_pointer(stream));
+        result = record_in(d, made, stream_pointer(stream));
     }
     leave(d, &s);
     if (result != MT_CUDA_SUCCESS && made) {

@@ -17,7 +17,7 @@
 
 #define FAKE_API __attribute__((visibility("default")))
 
-enum { MAX_DEVICES = 8, MAX_DEPTH = 16, MAX_CAPTURES = 8, MAX_FUNCTIONS = 64 };
+enum { MAX_DEVICES = 8, MAX_DEPTH = 16, MAX_CAPTURES = 8, MAX_STREAMS = 8, MAX_FUNCTIONS = 64 };
 
 enum kind { ALLOCATION = 1, RESERVATION, PAGE, MAPPING, EVENT };
 
@@ -45,6 +45,9 @@ static struct fake {
     struct thing *things;
     size_t n, cap;
     uint64_t next_handle;
+    void *stream[MAX_STREAMS];      /* those of which something is known: */
+    int stream_device[MAX_STREAMS]; /* -1: destroyed */
+    int n_streams;
     void *capturing[MAX_CAPTURES];
     uint64_t capture_id[MAX_CAPTURES];
     uint64_t next_capture;
@@ -322,6 +325,17 @@ int fake_ctx_pop_current(void **ctx)
     return leave(MT_CUDA_SUCCESS);
 }
 
+/* Whether a stream can be used in a context of `device`. */
+static int check_stream(const void *stream, int device)
+{
+    for (int i = 0; i < fake.n_streams; i++) {
+        if (fake.stream[i] == stream && fake.stream_device[i] != device) {
+            return MT_CUDA_INVALID_HANDLE;
+        }
+    }
+    return MT_CUDA_SUCCESS;
+}
+
 static void finish_events(void)
 {
     for (size_t i = 0; i < fake.n; i++) {
@@ -343,7 +357,9 @@ int fake_ctx_synchronize(void)
 int fake_stream_synchronize(void *stream)
 {
     ENTER_CONTEXT("cuStreamSynchronize")
-    (void)stream;
+    if (check_stream(stream, current_device()) != MT_CUDA_SUCCESS) {
+        return leave(MT_CUDA_INVALID_HANDLE);
+    }
     finish_events();
     return leave(MT_CUDA_SUCCESS);
 }
@@ -396,7 +412,7 @@ int fake_event_create(void **event, unsigned flags)
     (void)flags;
     fake.next_handle += 16;
     *event = (void *)(uintptr_t)(0xe00000 + fake.next_handle);
-    add((struct thing){.kind = EVENT, .addr = (uintptr_t)*event});
+    add((struct thing){.kind = EVENT, .device = current_device(), .addr = (uintptr_t)*event});
     return leave(MT_CUDA_SUCCESS);
 }
 
@@ -416,9 +432,11 @@ int fake_event_record(void *event, void *stream)
 {
     ENTER_CONTEXT("cuEventRecord")
     struct thing *t = find(EVENT, (uintptr_t)event);
-    (void)stream;
     if (!t) {
         complain("cuEventRecord", (uintptr_t)event, "no such event");
+        return leave(MT_CUDA_INVALID_HANDLE);
+    }
+    if (check_stream(stream, t->device) != MT_CUDA_SUCCESS) {
         return leave(MT_CUDA_INVALID_HANDLE);
     }
     t->pending = fake.holding;
@@ -613,9 +631,15 @@ int fake_stream_capture_info(void *stream, int *status, uint64_t *id, void **gra
 int fake_stream_get_ctx(void *stream, void **ctx)
 {
     ENTER("cuStreamGetCtx")
-    (void)stream; /* streams are only names here, of the current device's context */
-    *ctx = context_depth ? (void *)(uintptr_t)(0xc0 + current_device()) : NULL;
-    return leave(context_depth ? MT_CUDA_SUCCESS : MT_CUDA_INVALID_CONTEXT);
+    /* streams are only names here, of the current device's context if nothing else is known */
+    int device = context_depth ? current_device() : -1;
+    for (int i = 0; i < fake.n_streams; i++) {
+        device = fake.stream[i] == stream ? fake.stream_device[i] : device;
+    }
+    *ctx = device >= 0 ? (void *)(uintptr_t)(0xc0 + device) : NULL;
+    return leave(*ctx            ? MT_CUDA_SUCCESS
+                 : context_depth ? MT_CUDA_INVALID_HANDLE
+                                 : MT_CUDA_INVALID_CONTEXT);
 }
 
 int fake_thread_capture_mode(int *mode)
@@ -715,6 +739,21 @@ FAKE_API void fake_cuda_capture(void *stream, bool begin)
             fake.capture_id[i] = begin ? ++fake.next_capture : 0;
             break;
         }
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
+FAKE_API void fake_cuda_stream(void *stream, int device)
+{
+    pthread_mutex_lock(&fake.lock);
+    int i = 0;
+    while (i < fake.n_streams && fake.stream[i] != stream) {
+        i++;
+    }
+    if (i < MAX_STREAMS) {
+        fake.n_streams = i == fake.n_streams ? i + 1 : fake.n_streams;
+        fake.stream[i] = stream;
+        fake.stream_device[i] = device;
     }
     pthread_mutex_unlock(&fake.lock);
 }

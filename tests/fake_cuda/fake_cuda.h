@@ -31,6 +31,10 @@ void fake_cuda_hold_events(bool hold);
  * fail unless their thread is in the relaxed mode. */
 void fake_cuda_capture(void *stream, bool begin);
 
+/* Streams are only names that serve every device, until it is said which one's a stream is; -1: it
+ * has been destroyed. */
+void fake_cuda_stream(void *stream, int device);
+
 /* From now on every call answers "deinitialised", as at the end of a process. */
 void fake_cuda_shut_down(void);
 

@@ -92,6 +92,31 @@ START_TEST(other_streams_are_waited_for)
 }
 END_TEST
 
+/* A stream may be gone, or be another device's, when the block that it used is freed: its work is
+ * then waited for, and later requests are served as ever. */
+START_TEST(streams_without_events_are_waited_for)
+{
+    void *const gone = (void *)0x770, *const far = (void *)0x880;
+    open_live("", 2, 1024 * MT_MIB);
+    uint64_t a = take(4096, 0, 0), b = take(8192, 0, 0);
+    ck_assert_int_eq(mt_live_record_stream(live, a, (uintptr_t)gone, &err), MT_OK);
+    ck_assert_int_eq(mt_live_record_stream(live, b, (uintptr_t)far, &err), MT_OK);
+    fake_cuda_hold_events(true);
+    fake_cuda_stream(gone, -1);
+    fake_cuda_stream(far, 1);
+    give(a);
+    ck_assert_uint_eq(fake_cuda_calls("cuCtxSynchronize"), 1);
+    ck_assert_uint_eq(take(4096, 0, 0), a);
+    give(b);
+    ck_assert_uint_eq(fake_cuda_calls("cuCtxSynchronize"), 1);
+    ck_assert_uint_eq(fake_cuda_calls("cuStreamSynchronize"), 1);
+    ck_assert_uint_eq(take(8192, 0, 0), b);
+    ck_assert_int_eq(stat_of(0, MT_STAT_ACTIVE), 2);
+    fake_cuda_hold_events(false);
+    close_live();
+}
+END_TEST
+
 START_TEST(expandable_segments_grow_in_place)
 {
     open_live("expandable_segments:True", 1, 1024 * MT_MIB);
@@ -395,6 +420,7 @@ START_TEST(many_threads)
 END_TEST
 
 UNIT_MAIN("live allocator", requests_come_from_the_cache, other_streams_are_waited_for,
-          expandable_segments_grow_in_place, refusals_say_why, fragmentation_is_named, bad_settings,
-          a_capture_has_memory_of_its_own, announced_pools, too_many_captures,
-          every_call_fails_once, every_call_fails_once_expandable, many_threads)
+          streams_without_events_are_waited_for, expandable_segments_grow_in_place,
+          refusals_say_why, fragmentation_is_named, bad_settings, a_capture_has_memory_of_its_own,
+          announced_pools, too_many_captures, every_call_fails_once,
+          every_call_fails_once_expandable, many_threads)
