@@ -33,6 +33,12 @@ int mt_cuda_device_count(const struct mt_cuda *c);
  * cannot tell. Thread-safe. */
 bool mt_cuda_capturing(const struct mt_cuda *c, uint64_t stream, uint64_t *id);
 
+/* Makes a device's primary context, if it is not there yet, and holds it until mt_cuda_let_go. The
+ * driver may load libraries for it: with no lock that a library's constructor may wait for. False
+ * when it does not start, or there is no such ordinal. */
+bool mt_cuda_hold(const struct mt_cuda *c, int ordinal) MT_NODISCARD;
+void mt_cuda_let_go(const struct mt_cuda *c, int ordinal);
+
 struct mt_device_cuda;
 
 /* Device `ordinal`, from 0. `c` must outlive it. Errors: MT_USAGE (no such ordinal), MT_DEVICE,

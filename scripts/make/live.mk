@@ -70,10 +70,15 @@ $(LIVE_TESTS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_DEVICE) $(F
 
 # The doors: programs that link the library as a user's would. The C++ ones need a C++ compiler.
 CXX ?= c++
-DOOR_PROGRAMS := $(BUILD)/tests/live/door_program $(BUILD)/tests/live/alloc_example
+DOOR_PROGRAMS := $(BUILD)/tests/live/door_program $(BUILD)/tests/live/hostile_program \
+  $(BUILD)/tests/live/alloc_example
 $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmemtool_alloc.so
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
+
+CONSTRUCTOR := $(BUILD)/tests/live/constructor_library.so
+$(CONSTRUCTOR): $(BUILD)/tests/live/constructor_library.o
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared $^ -o $@
 
 # CUDA programs that know nothing of memtool: linked to the runtime alone.
 PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program \
@@ -101,11 +106,14 @@ $(BUILD)/tests/live/torch_program: tests/live/torch_program.cpp $(BUILD)/tests/l
 # A sanitizer's library cannot be loaded into programs without it: Python, the C++ ones.
 RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHON) tests/live/run-live $(BUILD)
 
+RUN_HOSTILE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) tests/live/run-hostile $(BUILD)
+
 .PHONY: live-tests check-live
-live-tests: $(DOOR_PROGRAMS) $(PRELOAD_PROGRAM) $(BUILD)/tests/gpu/capture_program $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+live-tests: $(DOOR_PROGRAMS) $(CONSTRUCTOR) $(PRELOAD_PROGRAM) $(BUILD)/tests/gpu/capture_program $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
 tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)
+	$(Q)$(RUN_HOSTILE)
 	$(Q)tests/live/run-preload $(BUILD)
 	$(Q)tests/live/run-cache $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
@@ -120,7 +128,7 @@ tsan-run: $(CORE_TESTS)
 ifeq ($(VARIANT),release)
 CHECK_MORE += 'MAKEFLAGS= $(MAKE) --no-print-directory check-tsan'
 endif
-CHECK_MORE += '$(RUN_LIVE)'
+CHECK_MORE += '$(RUN_LIVE)' '$(RUN_HOSTILE)'
 # nor preloaded
 ifeq ($(filter asan tsan,$(VARIANT)),)
 CHECK_MORE += 'tests/live/run-preload $(BUILD)'

@@ -438,6 +438,23 @@ bool mt_cuda_capturing(const struct mt_cuda *c, uint64_t stream, uint64_t *id)
            status == MT_CUDA_CAPTURE_ACTIVE;
 }
 
+bool mt_cuda_hold(const struct mt_cuda *c, int ordinal)
+{
+    int device;
+    void *ctx;
+    return ordinal >= 0 && ordinal < c->n_devices &&
+           c->api.device_get(&device, ordinal) == MT_CUDA_SUCCESS &&
+           c->api.primary_ctx_retain(&ctx, device) == MT_CUDA_SUCCESS;
+}
+
+void mt_cuda_let_go(const struct mt_cuda *c, int ordinal)
+{
+    int device;
+    if (c->api.device_get(&device, ordinal) == MT_CUDA_SUCCESS) {
+        (void)c->api.primary_ctx_release(device);
+    }
+}
+
 static bool has_vmm(const struct mt_device_cuda *d)
 {
     const struct mt_cuda_api *api = d->api;

@@ -11,9 +11,11 @@
  */
 #include "dump.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <memtool/mem.h>
 #include <memtool/vec.h>
@@ -547,15 +549,12 @@ static bool prepare_numbers(struct mt_dump *d)
 static enum mt_status failed(struct mt_error *err, const char *what, const char *path, int error)
 {
     return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot %s %.150s: %s", what, path,
-                   strerror(error));
+                   error == MT_WHOLE_NO_FILE ? "it is not a regular file" : strerror(error));
 }
 
-enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_error *err)
+static enum mt_status write_file(struct mt_dump *d, const char *path, struct mt_error *err)
 {
     struct mt_whole_file file;
-    if (!prepare_numbers(d)) {
-        return mt_fail_nomem(err);
-    }
     int error = mt_whole_file_open(&file, path);
     if (error != 0) {
         return failed(err, "create", path, error);
@@ -568,4 +567,25 @@ enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_erro
     }
     error = mt_whole_file_commit(&file, path);
     return error == 0 ? MT_OK : failed(err, "write", path, error);
+}
+
+/* A file that grows beyond RLIMIT_FSIZE is a failure here, and no reason for SIGXFSZ to end the
+ * program. The signal comes to the thread that writes. */
+enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_error *err)
+{
+    const struct timespec no_time = {0};
+    sigset_t limit, before, pending;
+    if (!prepare_numbers(d)) {
+        return mt_fail_nomem(err);
+    }
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    enum mt_status status = write_file(d, path, err);
+    if (!sigismember(&pending, SIGXFSZ)) {
+        (void)sigtimedwait(&limit, NULL, &no_time);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
 }

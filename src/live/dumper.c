@@ -1,38 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting on a semaphore, because posting one is among the few things that a handler may do. */
+#define _GNU_SOURCE 1 /* sem_clockwait */
 #include "dumper.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-/* Until woken or until the time is up; false when it was interrupted. */
-static bool wait_for_work(struct mt_dumper *d)
+/* A system clock that is set must not put off what comes by the clock. */
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
+static const clockid_t steady = CLOCK_MONOTONIC;
+
+static int wait_until(sem_t *s, const struct timespec *until)
 {
-    d->by_clock = false;
-    if (d->every_s == 0) {
-        return sem_wait(&d->wake) == 0;
-    }
+    return sem_clockwait(s, steady, until);
+}
+#else
+static const clockid_t steady = CLOCK_REALTIME;
+
+static int wait_until(sem_t *s, const struct timespec *until)
+{
+    return sem_timedwait(s, until);
+}
+#endif
+
+/* Until woken or until the time is up. */
+static void wait_for_work(struct mt_dumper *d)
+{
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    int result;
+    clock_gettime(steady, &until);
     until.tv_sec += (time_t)d->every_s;
-    while (sem_timedwait(&d->wake, &until) != 0) {
-        if (errno == ETIMEDOUT) {
-            d->by_clock = true;
-            return true;
-        }
+    do {
+        result = d->every_s == 0 ? sem_wait(&d->wake) : wait_until(&d->wake, &until);
+    } while (result != 0 && errno == EINTR);
+    d->by_clock = result != 0;
+    while (sem_trywait(&d->wake) == 0) { /* one snapshot answers all who asked by now */
     }
-    return true;
 }
 
+static void tell(struct mt_dumper *d, const char *text)
+{
+    if (d->on_failure && strcmp(text, d->said) != 0) {
+        d->on_failure(text);
+    }
+    snprintf(d->said, sizeof d->said, "%s", text);
+}
+
+static void end_by(int number)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(number, &action, NULL);
+    kill(getpid(), number);
+}
+
+/* What keeps a snapshot from being written does not keep a signal from ending the program. */
 static void *work(void *ctx)
 {
     struct mt_dumper *d = ctx;
     for (;;) {
         struct mt_error err;
-        if (wait_for_work(d) && d->dump(d->ctx, &err) != MT_OK && d->on_failure) {
-            d->on_failure(err.text);
+        wait_for_work(d);
+        if (d->dump(d->ctx, &err) != MT_OK) {
+            tell(d, err.text);
+        } else {
+            d->said[0] = '\0';
+        }
+        int number = atomic_load(&d->ends_by);
+        if (number != 0) {
+            end_by(number);
         }
     }
     return NULL;
@@ -45,6 +85,7 @@ enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err)
     if (sem_init(&d->wake, 0, 0) != 0) {
         return mt_fail_nomem(err);
     }
+    atomic_store(&d->pid, (int)getpid());
     /* the program's signals go to the program's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -57,7 +98,28 @@ enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err)
     return MT_OK;
 }
 
-void mt_dumper_wake(struct mt_dumper *d)
+/* A child has this handler too, but not the thread that it wakes; before it calls exec it may even
+ * share the parent's memory. */
+void mt_dumper_on_signal(struct mt_dumper *d, int number)
 {
-    (void)sem_post(&d->wake);
+    int saved = errno;
+    bool here = getpid() == atomic_load(&d->pid);
+    bool end = number == SIGTERM || number == SIGINT || number == SIGQUIT;
+    if (here && end) {
+        atomic_store(&d->ends_by, number);
+    }
+    if (here) {
+        (void)sem_post(&d->wake);
+    } else if (end) {
+        end_by(number);
+    }
+    errno = saved;
+}
+
+bool mt_dumper_catch(int number, void (*handler)(int number))
+{
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
+           before.sa_handler == SIG_DFL && sigaction(number, &action, NULL) == 0;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread that writes snapshots when a signal asks for one, and every so many seconds. Waking it
- * is all that a signal handler does.
+ * is all that a signal handler does. However many signals came while a snapshot was written, one
+ * more follows; and a failure that repeats is told once, or a full disk would fill the log as well.
  */
 #ifndef LIVE_DUMPER_H
 #define LIVE_DUMPER_H
 
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,13 +22,21 @@ struct mt_dumper {
     uint32_t every_s; /* 0: only when woken */
     bool by_clock;    /* for dump: it was not woken, the time had come */
     void (*on_failure)(const char *text);
+    _Atomic int pid;     /* of the process that the thread lives in */
+    _Atomic int ends_by; /* for dump: the signal that ends the program after it; 0: none */
+    char said[sizeof((struct mt_error *)0)->text];
 };
 
 /* Starts the thread, which runs to the end of the process; *d must live as long. The caller has set
  * dump, ctx, every_s, and on_failure, which may be NULL. Errors: MT_NOMEM. */
 enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err) MT_NODISCARD;
 
-/* Asks for a snapshot. Async-signal-safe. */
-void mt_dumper_wake(struct mt_dumper *d);
+/* What a signal handler does: asks for a snapshot. SIGTERM, SIGINT and SIGQUIT end the program when
+ * it is written, as they would have; in a forked child, which has no such thread, at once.
+ * Async-signal-safe. */
+void mt_dumper_on_signal(struct mt_dumper *d, int number);
+
+/* Gives a signal a handler, unless it has one of the program's own or is ignored: then false. */
+bool mt_dumper_catch(int number, void (*handler)(int number)) MT_NODISCARD;
 
 #endif

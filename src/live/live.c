@@ -7,15 +7,13 @@
  */
 #include "live.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <memtool/compiler.h>
 #include <memtool/mem.h>
 #include <memtool/str.h>
-
-#include "dump.h"
 
 /* ---- events ---- */
 
@@ -87,14 +85,17 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
     if (!live) {
         return mt_fail_nomem(err);
     }
-    pthread_mutex_init(&live->dump_lock, NULL);
-    snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
+    mt_live_dump_init(live);
+    int length = snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
     snprintf(live->rank, sizeof live->rank, "%s", o->rank ? o->rank : "0");
     struct mt_conf conf;
     mt_conf_parse(mt_str_from(live->conf), MT_TORCH_MEMTOOL, &conf);
     live->settings = conf.settings;
     enum mt_status status = MT_OK;
-    if (!conf.valid) {
+    if ((size_t)length >= sizeof live->conf) {
+        status = mt_fail(err, MT_USAGE, MT_NO_OFFSET, "the settings have %d bytes, allowed are %d",
+                         length, MT_LIVE_CONF_MAX - 1);
+    } else if (!conf.valid) {
         status = mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s", conf.error);
     }
     if (status == MT_OK) {
@@ -122,6 +123,9 @@ void mt_live_free(struct mt_live *live)
     for (int i = 0; i < live->n_devices; i++) {
         mt_alloc_delete(live->devices[i].alloc);
         mt_device_cuda_free(live->devices[i].cuda);
+        if (atomic_load(&live->devices[i].held)) {
+            mt_cuda_let_go(live->cuda, i);
+        }
     }
     if (live->cuda) {
         mt_cuda_close(live->cuda);
@@ -185,21 +189,6 @@ static enum mt_status allocate_locked(struct mt_live *live, const struct mt_allo
     return mt_alloc_allocate((*d)->alloc, r, addr, NULL, err);
 }
 
-/* The snapshot of an out of memory, and a sentence that says where it is. */
-static void dump_refusal(struct mt_live *live, struct mt_live_refusal *refusal)
-{
-    struct mt_error err;
-    char path[MT_RECORD_PATH_MAX];
-    size_t n = strlen(refusal->text);
-    char *at = refusal->text + n;
-    size_t left = sizeof refusal->text - n;
-    if (mt_live_dump(live, NULL, path, sizeof path, &err) == MT_OK) {
-        snprintf(at, left, " The snapshot is in %s: memtool triage %s", path, path);
-    } else {
-        snprintf(at, left, " No snapshot: %s.", err.text);
-    }
-}
-
 /* `d` is NULL or not ready when it was the device itself that did not start. */
 static void say_refused(const struct mt_live_device *d, uint64_t size, const struct mt_error *err,
                         struct mt_live_refusal *refusal)
@@ -214,6 +203,16 @@ static void say_refused(const struct mt_live_device *d, uint64_t size, const str
     }
 }
 
+/* Before a device's first request, without the lock (mt_cuda_hold). */
+static void wake(struct mt_live *live, int ordinal)
+{
+    if ((unsigned)ordinal < live->n_usable &&
+        MT_UNLIKELY(!atomic_load_explicit(&live->devices[ordinal].held, memory_order_relaxed)) &&
+        mt_cuda_hold(live->cuda, ordinal) && atomic_exchange(&live->devices[ordinal].held, true)) {
+        mt_cuda_let_go(live->cuda, ordinal);
+    }
+}
+
 uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint64_t stream,
                           struct mt_live_refusal *refusal)
 {
@@ -225,6 +224,7 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
         refusal->text[0] = '\0';
         return 0;
     }
+    wake(live, device);
     mt_recorder_capture(live->recorder, false, &raw);
     mt_quick_lock_take(&live->lock);
     struct mt_alloc_request r = {.size = size, .stream = stream};
@@ -240,7 +240,7 @@ uint64_t mt_live_allocate(struct mt_live *live, uint64_t size, int device, uint6
     say_refused(d, size, &err, refusal);
     mt_quick_lock_give(&live->lock);
     if (dump) {
-        dump_refusal(live, refusal);
+        mt_live_dump_oom(live, refusal);
     }
     return 0;
 }
@@ -403,6 +403,9 @@ enum mt_status mt_live_check(struct mt_live *live, struct mt_error *err)
 
 void mt_live_record(struct mt_live *live, const struct mt_record_settings *s)
 {
+    if (s) {
+        mt_recorder_prepare(live->recorder, s);
+    }
     mt_quick_lock_take(&live->lock);
     mt_recorder_set(live->recorder, s);
     for (int i = 0; i < live->n_devices; i++) {
@@ -422,63 +425,4 @@ void mt_live_mark(struct mt_live *live, int device, const char *name, bool end)
         mt_recorder_mark(live->recorder, device, name, end);
     }
     mt_quick_lock_give(&live->lock);
-}
-
-/* Then, as PyTorch does, an event that only the next snapshot will show. */
-enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
-{
-    mt_dump_set_settings(dump, &live->settings, live->conf);
-    MT_TRY(mt_dump_add_recorder(dump, live->recorder, live->n_devices, err));
-    mt_recorder_tick(live->recorder);
-    for (int i = 0; i < live->n_devices; i++) {
-        const struct mt_alloc *a = live->devices[i].alloc;
-        if (!a) {
-            continue;
-        }
-        MT_TRY(mt_dump_add_device(dump, i, a, err));
-        if (mt_recorder_on(live->recorder)) {
-            int64_t active = mt_alloc_stat(a, MT_STAT_ACTIVE_BYTES, MT_SLOT_ALL).current;
-            mt_recorder_event(live->recorder, i, MT_RECORD_SNAPSHOT, 0, (uint64_t)active, 0, 0);
-        }
-    }
-    return MT_OK;
-}
-
-static enum mt_status dump_named(struct mt_live *live, const char *path, struct mt_error *err)
-{
-    struct mt_dump *dump = mt_dump_new();
-    if (!dump) {
-        return mt_fail_nomem(err);
-    }
-    pthread_mutex_lock(&live->dump_lock);
-    mt_quick_lock_take(&live->lock);
-    enum mt_status status = mt_live_copy(live, dump, err);
-    mt_quick_lock_give(&live->lock);
-    mt_dump_take_own(dump, &(struct mt_own){.mode = "allocator"});
-    if (status == MT_OK) {
-        status = mt_dump_write(dump, path, err);
-    }
-    pthread_mutex_unlock(&live->dump_lock);
-    mt_dump_free(dump);
-    return status;
-}
-
-enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,
-                            struct mt_error *err)
-{
-    char own_pattern[MT_RECORD_PATH_MAX], name[MT_RECORD_PATH_MAX];
-    if (!pattern) {
-        mt_quick_lock_take(&live->lock);
-        memcpy(own_pattern, live->recorder->settings.path, sizeof own_pattern);
-        mt_quick_lock_give(&live->lock);
-        pattern = own_pattern;
-    }
-    if (!mt_record_path(pattern, (long)getpid(), live->rank, name, sizeof name)) {
-        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
-                       pattern);
-    }
-    if (path) {
-        snprintf(path, size, "%s", name);
-    }
-    return dump_named(live, name, err);
 }

@@ -20,8 +20,14 @@
 
 #include "quick_lock.h"
 #include "recorder.h"
+#include "snapshot_names.h"
 
-enum { MT_LIVE_TEXT_MAX = 2048, MT_LIVE_CONF_MAX = 1024, MT_LIVE_SCOPES_MAX = 32 };
+enum {
+    MT_LIVE_TEXT_MAX = 2048,
+    MT_LIVE_CONF_MAX = 1024,
+    MT_LIVE_SCOPES_MAX = 32,
+    MT_LIVE_PATIENCE_S = 5 /* with a driver that does not answer */
+};
 
 struct mt_live;
 
@@ -41,6 +47,7 @@ struct mt_live_scope {
 struct mt_live_device {
     struct mt_live *live;
     int ordinal;
+    _Atomic bool held;           /* its context, from before the first request on */
     struct mt_device_cuda *cuda; /* NULL until first used */
     struct mt_alloc *alloc;
 };
@@ -58,7 +65,10 @@ struct mt_live {
     pthread_mutex_t dump_lock;
     struct mt_cuda *cuda;
     struct mt_alloc_settings settings;
-    char conf[MT_LIVE_CONF_MAX]; /* the text of the settings */
+    struct mt_snapshot_names names;    /* with dump_lock, and these two: */
+    int64_t last_oom_s;                /* of the steady clock */
+    char last_oom[MT_RECORD_PATH_MAX]; /* the snapshot written then; "": none */
+    char conf[MT_LIVE_CONF_MAX];       /* the text of the settings */
     char rank[32];
     struct mt_live_scope scopes[MT_LIVE_SCOPES_MAX];
 };
@@ -70,7 +80,8 @@ struct mt_live_options {
 };
 
 /* Loads the driver. Errors: MT_DEVICE, MT_NOMEM; MT_USAGE for settings that PyTorch would refuse.
- * Caller frees with mt_live_free. */
+ * Takes the dynamic linker's lock: to be called with no lock that a library's constructor, which
+ * has that one, may wait for. Caller frees with mt_live_free. */
 enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out,
                            struct mt_error *err) MT_NODISCARD;
 
@@ -133,6 +144,23 @@ bool mt_shim_mark(const char *name, int device, bool end);
  * it got goes to `path` (may be NULL), `size` bytes. Errors: MT_OUTPUT, MT_NOMEM. */
 enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,
                             struct mt_error *err) MT_NODISCARD;
+
+/* The same for a moment that the record settings name, with a name that no snapshot of another
+ * moment has (snapshot_names.h). Errors: as above; MT_DEVICE where the driver keeps another thread
+ * waiting. */
+enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
+                                struct mt_error *err) MT_NODISCARD;
+/* At the end of the process, where the settings ask for it. */
+enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err) MT_NODISCARD;
+
+/* The snapshot of a refusal, and a sentence behind its text that says where it is. */
+void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal);
+
+/* For mt_live_new: the lock of dumps. */
+void mt_live_dump_init(struct mt_live *live);
+
+/* The error of that: MT_DEVICE. */
+enum mt_status mt_live_no_answer(struct mt_error *err) MT_NODISCARD;
 
 /* With the lock: everything that goes into a snapshot. Errors: MT_NOMEM. */
 struct mt_dump;

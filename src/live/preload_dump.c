@@ -19,7 +19,7 @@
 #include "preload.h"
 #include "preload_device.h"
 
-enum { OOM_PAUSE_S = 1, PATIENCE_S = 5 };
+enum { OOM_PAUSE_S = 1 };
 
 static struct mt_preload_state *const watch = &mt_preload_state;
 
@@ -27,7 +27,9 @@ void mt_preload_say(const char *text)
 {
     char line[512];
     int n = snprintf(line, sizeof line, "memtool: %s\n", text);
-    ssize_t written = write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line);
+    size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    line[length - 1] = '\n'; /* also where it was cut */
+    ssize_t written = write(STDERR_FILENO, line, length);
     (void)written;
 }
 
@@ -141,8 +143,12 @@ static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *
     return status;
 }
 
+/* In mode cache a thread holds the lock while it waits for the driver. */
 static enum mt_status dump(enum mt_snapshot_why why, struct mt_error *err)
 {
+    if (!mt_quick_lock_comes_free(watch->lock, MT_LIVE_PATIENCE_S)) {
+        return mt_live_no_answer(err);
+    }
     mt_preload_own_begin();
     pthread_mutex_lock(&watch->dump_lock);
     enum mt_status status = write_snapshot(why, err);
@@ -180,73 +186,18 @@ static void at_end(void)
     }
 }
 
-static void end_by_sigterm(void)
-{
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    sigaction(SIGTERM, &action, NULL);
-    kill(getpid(), SIGTERM);
-}
-
-/* A child has this handler too, but not the thread that it wakes; before it calls exec it may even
- * share the parent's memory. */
 static void on_signal(int number)
 {
-    int saved = errno;
-    bool here = getpid() == atomic_load(&watch->pid), end = number == SIGTERM;
-    if (here && end) {
-        atomic_store(&watch->told_to_end, true);
-    }
-    if (here) {
-        mt_dumper_wake(&watch->dumper);
-    } else if (end) {
-        end_by_sigterm();
-    }
-    errno = saved;
+    mt_dumper_on_signal(&watch->dumper, number);
 }
 
-/* In mode cache a thread holds the lock while it waits for the driver, and that may be for ever. */
-static bool lock_comes_free(void)
-{
-    const struct timespec moment = {.tv_nsec = 100000000};
-    for (int i = 0; i < PATIENCE_S * 10; i++) {
-        if (mt_quick_lock_try(watch->lock)) {
-            mt_quick_lock_give(watch->lock);
-            return true;
-        }
-        nanosleep(&moment, NULL);
-    }
-    return false;
-}
-
-/* What keeps a snapshot from being written does not keep SIGTERM from ending the program. */
 static enum mt_status dump_woken(void *ctx, struct mt_error *err)
 {
-    enum mt_status status = MT_OK;
     (void)ctx;
-    bool answers = lock_comes_free(), end = atomic_load(&watch->told_to_end);
-    if (answers) {
-        status = dump(end                      ? MT_SNAPSHOT_TERM
-                      : watch->dumper.by_clock ? MT_SNAPSHOT_CLOCK
-                                               : MT_SNAPSHOT_SIGNAL,
-                      err);
-    } else {
-        mt_preload_say("no snapshot: the driver does not answer");
-    }
-    if (end) {
-        end_by_sigterm();
-    }
-    return status;
-}
-
-/* The program's own handlers are left alone. */
-static void catch_signal(int number)
-{
-    struct sigaction before, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
-        before.sa_handler == SIG_DFL) {
-        sigaction(number, &action, NULL);
-    }
+    return dump(atomic_load(&watch->dumper.ends_by) != 0 ? MT_SNAPSHOT_TERM
+                : watch->dumper.by_clock                 ? MT_SNAPSHOT_CLOCK
+                                                         : MT_SNAPSHOT_SIGNAL,
+                err);
 }
 
 static void before_fork(void)
@@ -277,7 +228,6 @@ void mt_preload_dump_start(const struct mt_record_settings *s)
     tell_line("cuda\n");
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);
-    atomic_store(&watch->pid, (int)getpid());
     watch->dumper.dump = dump_woken;
     watch->dumper.every_s = s->every_s;
     watch->dumper.on_failure = mt_preload_failed;
@@ -288,8 +238,8 @@ void mt_preload_dump_start(const struct mt_record_settings *s)
         mt_preload_failed(err.text);
         return;
     }
-    if (s->signal) {
-        catch_signal(s->signal);
-        catch_signal(SIGTERM);
+    if (s->signal) { /* the program's own handlers are left alone */
+        (void)!mt_dumper_catch(s->signal, on_signal);
+        (void)!mt_dumper_catch(SIGTERM, on_signal);
     }
 }

@@ -19,8 +19,11 @@
 #include "preload_table.h"
 #include "snapshot_names.h"
 
+struct attempt;
+
 struct mt_preload_state {
-    _Atomic int mode; /* enum mode of preload_watch.c */
+    _Atomic int mode;                  /* enum mode of preload_watch.c */
+    _Atomic(struct attempt *) attempt; /* of preload_watch.c: the first thread's that got so far */
     pthread_once_t once;
     _Atomic bool begun;
     bool ready; /* the recorder is there; false: it could not be made, all goes straight through */
@@ -39,8 +42,6 @@ struct mt_preload_state {
     const char *list;       /* where snapshots are told of; NULL: nowhere */
     const char *rank;
     struct mt_dumper dumper;
-    _Atomic bool told_to_end;
-    _Atomic int pid;                /* of the process that the dumper lives in */
     struct mt_snapshot_names names; /* with dump_lock */
     time_t last_oom_s;              /* with dump_lock */
 };

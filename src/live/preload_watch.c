@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <memtool/compiler.h>
+#include <memtool/mem.h>
 #include <memtool/str.h>
 
 #include "preload.h"
@@ -65,59 +66,114 @@ void mt_preload_own_end(void)
 
 /* ---- beginning, at the first allocation ---- */
 
-static void read_settings(struct mt_record_settings *s)
-{
+/* What a process records with, as a thread made it; or why it could not be made. */
+struct attempt {
+    struct mt_recorder *recorder; /* in mode cache that of `live`, so that one lock and one order of
+                                     events serve what it does and what passes it by */
+    struct mt_live *live;
+    int (*holds_gil)(void);
+    struct mt_record_settings settings;
     struct mt_error err;
-    const char *text = getenv("MEMTOOL_RECORD");
+};
+
+static void default_settings(struct mt_record_settings *s)
+{
     mt_record_settings_default(s);
     s->at_exit = true;
-    if (text && mt_record_settings_parse(s, mt_str_from(text), &err) != MT_OK) {
-        mt_error_prefix(&err, "MEMTOOL_RECORD is ignored");
-        mt_preload_say(err.text);
-        mt_record_settings_default(s);
-        s->at_exit = true;
+}
+
+/* What was wrong with them stays in `err`, as MT_USAGE. */
+static void read_settings(struct mt_record_settings *s, struct mt_error *err)
+{
+    const char *text = getenv("MEMTOOL_RECORD");
+    default_settings(s);
+    if (text && mt_record_settings_parse(s, mt_str_from(text), err) != MT_OK) {
+        mt_error_prefix(err, "MEMTOOL_RECORD is ignored");
+        default_settings(s);
     }
     if (s->stacks == MT_RECORD_STACKS_AUTO) {
         s->stacks = MT_RECORD_STACKS_ALL; /* C's name the library that called */
     }
 }
 
-/* The recorder: in mode cache that of the allocator, so that one lock and one order of events serve
- * what it does and what passes it by. */
-static enum mt_status make_recorder(const struct mt_record_settings *s, struct mt_error *err)
+static enum mt_status make_recorder(struct attempt *a)
 {
-    const struct mt_live_options o = {.conf = getenv("MEMTOOL_ALLOC_CONF"), .rank = watch->rank};
+    const char *rank = getenv("RANK");
+    const struct mt_live_options o = {.conf = getenv("MEMTOOL_ALLOC_CONF"),
+                                      .rank = rank ? rank : "0"};
     if (atomic_load(&watch->mode) != CACHE) {
-        MT_TRY(mt_recorder_new(&watch->recorder, err));
-        mt_recorder_set(watch->recorder, s);
-        return MT_OK;
+        return mt_recorder_new(&a->recorder, &a->err);
     }
-    MT_TRY(mt_live_new(&o, &watch->live, err));
-    mt_live_record(watch->live, s);
-    watch->recorder = watch->live->recorder;
-    watch->lock = &watch->live->lock;
+    MT_TRY(mt_live_new(&o, &a->live, &a->err));
+    a->recorder = a->live->recorder;
     return MT_OK;
+}
+
+/* Without a lock, for this loads libraries and looks symbols up: a thread that loads another
+ * library, whose constructor asks for memory, would wait for that lock and be waited for by the
+ * loader. Several threads may make one, the first one's is kept. */
+static void attempt(void)
+{
+    struct attempt *none = NULL, *own = mt_mem_zalloc(1, sizeof *own);
+    if (!own) {
+        return;
+    }
+    read_settings(&own->settings, &own->err);
+    if (make_recorder(own) == MT_OK) {
+        bool python = own->recorder->python.found;
+        void *check = python ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
+        memcpy(&own->holds_gil, &check, sizeof check);
+        mt_recorder_prepare(own->recorder, &own->settings);
+    } else {
+        own->recorder = NULL;
+    }
+    if (!atomic_compare_exchange_strong(&watch->attempt, &none, own)) {
+        if (own->live) {
+            mt_live_free(own->live);
+        } else {
+            mt_recorder_free(own->recorder);
+        }
+        mt_mem_free(own);
+    }
+}
+
+static void start(const struct attempt *a)
+{
+    if (a->err.code != MT_OK) {
+        mt_preload_say(a->err.text);
+    }
+    watch->recorder = a->recorder;
+    watch->holds_gil = a->holds_gil;
+    if (a->live) {
+        watch->live = a->live;
+        watch->lock = &a->live->lock;
+        mt_live_record(a->live, &a->settings);
+    } else {
+        mt_recorder_set(a->recorder, &a->settings);
+    }
+    mt_preload_dump_start(&a->settings);
+    mt_preload_early_over(a->recorder);
+    watch->ready = true;
 }
 
 static void begin(void)
 {
-    struct mt_error err;
-    struct mt_record_settings s;
+    struct attempt *first = atomic_load(&watch->attempt);
     const char *rank = getenv("RANK");
-    read_settings(&s);
     watch->list = getenv("MEMTOOL_CAPTURE_LIST");
     watch->rank = rank ? rank : "0";
-    if (make_recorder(&s, &err) != MT_OK) {
-        mt_error_prefix(&err, "nothing is recorded");
-        mt_preload_failed(err.text);
-        mt_preload_early_over(NULL);
+    if (first && first->recorder) {
+        start(first);
         return;
     }
-    void *check = watch->recorder->python.found ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
-    memcpy(&watch->holds_gil, &check, sizeof check);
-    mt_preload_dump_start(&s);
-    mt_preload_early_over(watch->recorder);
-    watch->ready = true;
+    struct mt_error none;
+    struct mt_error *err = first ? &first->err : &none;
+    if (!first) {
+        (void)!mt_fail_nomem(err);
+    }
+    mt_error_prefix(err, "nothing is recorded");
+    mt_preload_failed(err->text);
+    mt_preload_early_over(NULL);
 }
 
 /* Begins where that was not done yet; whether there is something to record with. */
@@ -125,6 +181,9 @@ static bool begun(void)
 {
     if (MT_UNLIKELY(!atomic_load_explicit(&watch->begun, memory_order_acquire))) {
         thread.own++;
+        if (!atomic_load(&watch->attempt)) {
+            attempt();
+        }
         pthread_once(&watch->once, begin);
         thread.own--;
         atomic_store_explicit(&watch->begun, true, memory_order_release);

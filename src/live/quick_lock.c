@@ -30,3 +30,17 @@ void mt_quick_lock_wait(struct mt_quick_lock *l)
         nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
     }
 }
+
+bool mt_quick_lock_comes_free(struct mt_quick_lock *l, int seconds)
+{
+    enum { A_SECOND = 100 };
+    const struct timespec moment = {.tv_nsec = 1000000000 / A_SECOND};
+    for (int i = 0; i < seconds * A_SECOND; i++) {
+        if (mt_quick_lock_try(l)) {
+            mt_quick_lock_give(l);
+            return true;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return false;
+}

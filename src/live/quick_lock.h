@@ -31,6 +31,10 @@ static inline void mt_quick_lock_take(struct mt_quick_lock *l)
     }
 }
 
+/* Whether it is free for a moment within `seconds`: its holder may wait for the driver, and that
+ * for ever. */
+bool mt_quick_lock_comes_free(struct mt_quick_lock *l, int seconds) MT_NODISCARD;
+
 /* Only by the thread that took it, or in the only thread of a child, after a fork by that one. */
 static inline void mt_quick_lock_give(struct mt_quick_lock *l)
 {

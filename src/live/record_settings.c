@@ -120,6 +120,19 @@ static bool set_at_exit(struct mt_record_settings *s, struct mt_str v)
     return set_bool(&s->at_exit, v);
 }
 
+/* Those that cannot be caught, and those of faults: a handler that returns would have the fault
+ * come again, for ever. */
+static bool is_no_request(uint64_t number)
+{
+    static const int numbers[] = {SIGKILL, SIGSTOP, SIGILL, SIGTRAP, SIGABRT,
+                                  SIGBUS,  SIGSEGV, SIGFPE, SIGSYS};
+    bool found = false;
+    for (size_t i = 0; i < MT_COUNT(numbers); i++) {
+        found = found || number == (uint64_t)numbers[i];
+    }
+    return found;
+}
+
 static bool set_signal(struct mt_record_settings *s, struct mt_str v)
 {
     uint64_t n;
@@ -130,7 +143,7 @@ static bool set_signal(struct mt_record_settings *s, struct mt_str v)
     if (word_value(signal_words, v, &s->signal)) {
         return true;
     }
-    bool fits = number_value(v, 1, 64, &n) && n != SIGKILL && n != SIGSTOP;
+    bool fits = number_value(v, 1, 64, &n) && !is_no_request(n);
     s->signal = fits ? (int)n : s->signal;
     return fits;
 }
@@ -156,7 +169,7 @@ static const struct key {
     {"dump", set_dump, "a path of 1 to 1023 bytes"},
     {"on_oom", set_on_oom, "True or False"},
     {"at_exit", set_at_exit, "True or False"},
-    {"signal", set_signal, "a signal's name or number that can be caught"},
+    {"signal", set_signal, "a signal's name or number, but none of a fault, KILL or STOP"},
     {"every", set_every, "1 to 1000000 seconds"},
 };
 

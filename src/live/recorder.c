@@ -11,10 +11,10 @@
 
 #include "c_stack.h"
 
-static uint32_t choose_how(const struct mt_recorder *r)
+static uint32_t choose_how(const struct mt_recorder *r, const struct mt_record_settings *s)
 {
-    enum mt_record_stacks stacks = r->settings.stacks;
-    uint32_t how = MT_HOW_ON | r->settings.max_frames << MT_HOW_FRAMES_SHIFT;
+    enum mt_record_stacks stacks = s->stacks;
+    uint32_t how = MT_HOW_ON | s->max_frames << MT_HOW_FRAMES_SHIFT;
     if (stacks == MT_RECORD_STACKS_AUTO) {
         stacks = r->python.found ? MT_RECORD_STACKS_PYTHON : MT_RECORD_STACKS_C;
     }
@@ -24,7 +24,7 @@ static uint32_t choose_how(const struct mt_recorder *r)
     if (stacks == MT_RECORD_STACKS_C || stacks == MT_RECORD_STACKS_ALL) {
         how |= MT_HOW_C;
     }
-    how |= r->settings.free_stacks ? MT_HOW_FREES : 0;
+    how |= s->free_stacks ? MT_HOW_FREES : 0;
     return how;
 }
 
@@ -52,6 +52,13 @@ static void release_rings(struct mt_recorder *r)
     }
 }
 
+void mt_recorder_prepare(const struct mt_recorder *r, const struct mt_record_settings *s)
+{
+    if (choose_how(r, s) & MT_HOW_C) {
+        mt_c_stack_prepare();
+    }
+}
+
 void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
 {
     if (!s) {
@@ -62,10 +69,7 @@ void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s)
         release_rings(r);
     }
     r->settings = *s;
-    uint32_t how = choose_how(r);
-    if (how & MT_HOW_C) {
-        mt_c_stack_prepare();
-    }
+    uint32_t how = choose_how(r, s);
     mt_recorder_tick(r);
     atomic_store_explicit(&r->how, how, memory_order_relaxed);
 }

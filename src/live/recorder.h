@@ -90,6 +90,10 @@ struct mt_recorder {
 enum mt_status mt_recorder_new(struct mt_recorder **out, struct mt_error *err) MT_NODISCARD;
 void mt_recorder_free(struct mt_recorder *r); /* accepts NULL */
 
+/* Before mt_recorder_set, WITHOUT the lock: loads what these settings need, for which the dynamic
+ * linker takes its own. */
+void mt_recorder_prepare(const struct mt_recorder *r, const struct mt_record_settings *s);
+
 /* Begins to record, or goes on under other settings; NULL stops. What was recorded stays, except
  * that rings of another length begin empty. */
 void mt_recorder_set(struct mt_recorder *r, const struct mt_record_settings *s);

@@ -10,9 +10,7 @@
 #include <memtool/alloc.h>
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 #include <unistd.h>
 
 #include <memtool/compiler.h>
+#include <memtool/mem.h>
 #include <memtool/str.h>
 
 #include "dumper.h"
@@ -27,7 +26,14 @@
 
 #define DOOR __attribute__((visibility("default")))
 
+/* An allocator that a thread made, or why it could not. */
+struct attempt {
+    struct mt_live *live;
+    struct mt_error err;
+};
+
 static struct {
+    _Atomic(struct attempt *) attempt; /* the first thread's that got so far */
     pthread_once_t once;
     _Atomic(struct mt_live *) ready; /* `live`, once it can be used */
     struct mt_live *live;            /* NULL: it could not be made, and `failure` says why */
@@ -44,6 +50,7 @@ static void say(const char *text)
     int n = snprintf(line, sizeof line, "memtool: %s\n", text);
     if (n > 0) {
         size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+        line[length - 1] = '\n'; /* also where it was cut */
         ssize_t written = write(STDERR_FILENO, line, length);
         (void)written;
     }
@@ -68,37 +75,38 @@ static void after_fork_parent(void)
     pthread_mutex_unlock(&shim.live->dump_lock);
 }
 
-/* The child has the tables but no driver; its end is not the program's end. */
+/* The child has the tables but no driver; its end is not the program's end. The lock of dumps knows
+ * its owner by a number that the child's thread no longer has. */
 static void after_fork_child(void)
 {
     mt_live_set_forked(shim.live);
     mt_recorder_set(shim.live->recorder, NULL);
-    after_fork_parent();
+    mt_quick_lock_give(&shim.live->lock);
+    mt_live_dump_init(shim.live);
 }
 
 static void at_exit(void)
 {
     struct mt_error err;
-    struct mt_recorder *r = shim.live->recorder;
-    if (mt_recorder_on(r) && r->settings.at_exit &&
-        mt_live_dump(shim.live, NULL, NULL, 0, &err) != MT_OK) {
+    if (mt_live_dump_at_exit(shim.live, &err) != MT_OK) {
         say(err.text);
     }
 }
 
 static void on_signal(int number)
 {
-    int saved = errno;
-    (void)number;
-    mt_dumper_wake(&shim.dumper);
-    errno = saved;
+    mt_dumper_on_signal(&shim.dumper, number);
 }
 
 /* ---- beginning ---- */
 
 static enum mt_status dump_live(void *live, struct mt_error *err)
 {
-    return mt_live_dump(live, NULL, NULL, 0, err);
+    return mt_live_dump_for(live,
+                            atomic_load(&shim.dumper.ends_by) != 0 ? MT_SNAPSHOT_TERM
+                            : shim.dumper.by_clock                 ? MT_SNAPSHOT_CLOCK
+                                                                   : MT_SNAPSHOT_SIGNAL,
+                            err);
 }
 
 static enum mt_status start_triggers(const struct mt_record_settings *s, struct mt_error *err)
@@ -111,12 +119,10 @@ static enum mt_status start_triggers(const struct mt_record_settings *s, struct 
     shim.dumper.every_s = s->every_s;
     shim.dumper.on_failure = say;
     MT_TRY(mt_dumper_start(&shim.dumper, err));
-    if (s->signal) {
-        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-        sigemptyset(&action.sa_mask);
-        if (sigaction(s->signal, &action, NULL) != 0) {
-            return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "signal %d cannot be caught", s->signal);
-        }
+    if (s->signal && !mt_dumper_catch(s->signal, on_signal)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                       "no snapshot on signal %d: the program has its own handler, or ignores it",
+                       s->signal);
     }
     return MT_OK;
 }
@@ -137,16 +143,31 @@ static void start_recording(const char *text)
     }
 }
 
-static void begin(void)
+/* Without a lock, for the driver's library is loaded here: a thread that loads another one, whose
+ * constructor asks for memory, would wait for that lock and be waited for by the loader. Several
+ * threads may make one, the first one's is kept. */
+static void attempt(void)
 {
-    struct mt_error err;
     const struct mt_live_options o = {.library = getenv("MEMTOOL_CUDA_LIBRARY"),
                                       .conf = getenv("MEMTOOL_ALLOC_CONF"),
                                       .rank = getenv("RANK")};
-    if (mt_live_new(&o, &shim.live, &err) != MT_OK) {
-        snprintf(shim.failure, sizeof shim.failure, "%s%s", err.text,
-                 err.code == MT_USAGE ? " (in MEMTOOL_ALLOC_CONF)" : "");
-        shim.live = NULL;
+    struct attempt *none = NULL, *own = mt_mem_zalloc(1, sizeof *own);
+    if (own && mt_live_new(&o, &own->live, &own->err) != MT_OK) {
+        own->live = NULL;
+    }
+    if (own && !atomic_compare_exchange_strong(&shim.attempt, &none, own)) {
+        mt_live_free(own->live);
+        mt_mem_free(own);
+    }
+}
+
+static void begin(void)
+{
+    const struct attempt *first = atomic_load(&shim.attempt);
+    shim.live = first ? first->live : NULL;
+    if (!shim.live) {
+        snprintf(shim.failure, sizeof shim.failure, "%s%s", first ? first->err.text : "no memory",
+                 first && first->err.code == MT_USAGE ? " (in MEMTOOL_ALLOC_CONF)" : "");
         return;
     }
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -165,6 +186,9 @@ static inline struct mt_live *ready(void)
 
 static struct mt_live *make(void)
 {
+    if (!atomic_load(&shim.attempt)) {
+        attempt();
+    }
     pthread_once(&shim.once, begin);
     atomic_store_explicit(&shim.ready, shim.live, memory_order_release);
     if (!shim.live) {
@@ -384,7 +408,7 @@ DOOR void memtool_each_stat(int device, int (*each)(void *ctx, const char *name,
     struct mt_alloc_stats stats;
     struct mt_error err;
     struct each e = {each, ctx};
-    struct mt_live *live = instance();
+    struct mt_live *live = each ? instance() : NULL;
     if (live && mt_live_stats(live, device, &stats, &err) == MT_OK) {
         (void)mt_alloc_stats_each(&stats, call_each, &e);
     }
@@ -410,7 +434,9 @@ static int take_wanted(void *ctx, const char *name, int64_t value)
 DOOR int memtool_stat(int device, const char *name, int64_t *value)
 {
     struct wanted w = {name, value, false};
-    memtool_each_stat(device, take_wanted, &w);
+    if (name && value) {
+        memtool_each_stat(device, take_wanted, &w);
+    }
     if (!w.found) {
         remember("there is no such counter or device");
     }

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_nameless(const char *path)
@@ -29,16 +31,40 @@ static int open_nameless(const char *path)
     return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
+/* Processes of other machines and containers may have our number and write beside us, so the name
+ * has the time in it too, and a file that is there already is not ours. */
+static bool make_partial_name(struct mt_whole_file *f, const char *path)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int n = snprintf(f->partial, sizeof f->partial, "%s.%ld.%08lx.partial", path, (long)getpid(),
+                     (unsigned long)now.tv_nsec ^ (unsigned long)now.tv_sec << 30 >> 32);
+    return n >= 0 && (size_t)n < sizeof f->partial;
+}
+
+/* A pipe or a device is not to become a file: root may put one in the place of /dev/null. */
+static int refuse_what_is_no_file(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
+        return 0;
+    }
+    return S_ISDIR(st.st_mode) ? EISDIR : MT_WHOLE_NO_FILE;
+}
+
 int mt_whole_file_open(struct mt_whole_file *f, const char *path)
 {
-    int n = snprintf(f->partial, sizeof f->partial, "%s.%ld.partial", path, (long)getpid());
-    if (n < 0 || (size_t)n >= sizeof f->partial) {
+    int error = refuse_what_is_no_file(path);
+    if (error != 0) {
+        return error;
+    }
+    if (!make_partial_name(f, path)) {
         return ENAMETOOLONG;
     }
     f->fd = open_nameless(path);
     f->nameless = f->fd >= 0;
     if (f->fd < 0) {
-        f->fd = open(f->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        f->fd = open(f->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     }
     return f->fd >= 0 ? 0 : errno;
 }
@@ -50,7 +76,6 @@ static int name_it(const struct mt_whole_file *f)
         return 0;
     }
     snprintf(link_path, sizeof link_path, "/proc/self/fd/%d", f->fd);
-    (void)unlink(f->partial); /* of a process that had our number before */
     return linkat(AT_FDCWD, link_path, AT_FDCWD, f->partial, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 

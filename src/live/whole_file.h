@@ -2,14 +2,14 @@
 /*
  * A file that appears under its name only when it is whole, whenever the process is killed. Where
  * the file system allows it the file has no name at all until then, so that nothing is left behind;
- * elsewhere it is called NAME.PID.partial.
+ * elsewhere it is called NAME.PID.NUMBER.partial.
  */
 #ifndef LIVE_WHOLE_FILE_H
 #define LIVE_WHOLE_FILE_H
 
 #include <stdbool.h>
 
-enum { MT_WHOLE_PATH_MAX = 1100 };
+enum { MT_WHOLE_PATH_MAX = 1100, MT_WHOLE_NO_FILE = -1 };
 
 struct mt_whole_file {
     int fd;
@@ -17,7 +17,8 @@ struct mt_whole_file {
     char partial[MT_WHOLE_PATH_MAX + 40];
 };
 
-/* Opens for writing; returns 0 or an errno. */
+/* Opens for writing; returns 0, an errno, or MT_WHOLE_NO_FILE where something else than a file or a
+ * folder has the name. */
 int mt_whole_file_open(struct mt_whole_file *f, const char *path);
 
 /* Gives the file its name, replacing an older one; returns 0 or an errno, and then nothing is left.

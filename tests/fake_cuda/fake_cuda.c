@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "allocator/cuda_driver.h"
@@ -235,6 +236,10 @@ static int current_device(void)
 
 int fake_init(unsigned flags)
 {
+    const char *ms = getenv("FAKE_CUDA_SLOW_MS");
+    if (ms) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000 * strtol(ms, NULL, 10)}, NULL);
+    }
     ENTER("cuInit")
     (void)flags;
     fake.initialised = true;

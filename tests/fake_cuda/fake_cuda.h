@@ -48,6 +48,8 @@ bool fake_cuda_active(int device);
 /* Gives back everything that was allocated on a device. */
 void fake_cuda_device_reset(int device);
 
+/* With FAKE_CUDA_SLOW_MS of the environment, 1 to 999, cuInit takes so many milliseconds. */
+
 /* With FAKE_CUDA_STUCK_S of the environment cuMemGetInfo takes so many seconds, in all threads but
  * that of cuInit. */
 

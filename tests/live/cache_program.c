@@ -14,29 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-int cudaMalloc(void **ptr, size_t size);
-int cudaFree(void *ptr);
-int cudaMallocAsync(void **ptr, size_t size, void *stream);
-int cudaFreeAsync(void *ptr, void *stream);
-int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
-int cudaSetDevice(int device);
-int cudaDeviceReset(void);
-int cudaGetLastError(void);
-int cudaMemGetInfo(size_t *free_bytes, size_t *total);
-int cudaStreamBeginCapture(void *stream, int mode);
-int cudaStreamEndCapture(void *stream, void **graph);
-int cudaStreamDestroy(void *stream);
-int cudaIpcGetMemHandle(void *handle, void *ptr);
+#include "cuda_program.h"
 
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static const size_t mib = 1u << 20;
+static const size_t mib = MIB;
 static bool cached;                                                   /* under mode cache */
 static void *const one = (void *)0x5000, *const two = (void *)0x6000; /* streams */
 
@@ -54,13 +34,6 @@ static void find(const char *name, void *function)
     void *address = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);
     EXPECT(address);
     memcpy(function, &address, sizeof address);
-}
-
-static void *take(size_t size)
-{
-    void *p = NULL;
-    EXPECT(cudaMalloc(&p, size) == 0 && p);
-    return p;
 }
 
 static void *take_async(size_t size, void *stream)

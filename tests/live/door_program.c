@@ -13,15 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <memtool/alloc.h>
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #x, memtool_last_error());             \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "door.h"
 
 static const char *file; /* the second argument */
 

@@ -15,15 +15,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-int cudaMalloc(void **ptr, size_t size);
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
+#include "cuda_program.h"
 
 /* ---- NVTX's side: the layouts of nvtxTypes.h and nvToolsExt.h ---- */
 
@@ -113,13 +105,6 @@ static void load(void)
 
 /* ---- the program ---- */
 
-static void *take(void *ignored)
-{
-    void *p = NULL;
-    EXPECT(cudaMalloc(&p, 1 << 20) == 0);
-    return ignored;
-}
-
 static struct attributes with(int type, const void *message)
 {
     return (struct attributes){.version = 3, .size = 48, .message_type = type, .message = message};
@@ -200,7 +185,7 @@ static void leave_to_child(void)
     EXPECT(core.push_a("before the fork") == 0);
     pid_t child = fork();
     if (child == 0) {
-        take(NULL);
+        take(MIB);
         EXPECT(core.push_a("step 1") == 1 && core.pop() == 1 && core.pop() == 0);
         exit(0);
     }
@@ -239,14 +224,14 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "only") == 0) {
         return 0;
     }
-    take(NULL);
+    take(MIB);
     across = core.start_a("across threads");
     EXPECT(across != 0);
     EXPECT(pthread_create(&thread, NULL, other_thread, NULL) == 0);
     pthread_join(thread, NULL);
     core.end(across);
     core.end(0);
-    take(NULL);
+    take(MIB);
     EXPECT(core.pop() == 1 && core.pop() == 0 && core.pop() < 0);
     core.mark_a("a moment");
     core.mark_w(L"another");
@@ -255,7 +240,7 @@ int main(int argc, char **argv)
     domains();
     nested();
     in_child();
-    take(NULL);
+    take(MIB);
     EXPECT(core.push_a("open at the end") == 0);
     return 0;
 }

@@ -15,56 +15,11 @@
 #include <unistd.h>
 
 #include "allocator/cuda_driver.h"
-
-int cudaMalloc(void **ptr, size_t size);
-int cudaFree(void *ptr);
-int cudaMallocAsync(void **ptr, size_t size, void *stream);
-int cudaFreeAsync(void *ptr, void *stream);
-int cudaMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height);
-struct extent {
-    size_t width, height, depth;
-};
-struct pitched {
-    void *ptr;
-    size_t pitch, width, height;
-};
-int cudaMallocFromPoolAsync(void **ptr, size_t size, void *pool, void *stream);
-int cudaMalloc3D(struct pitched *out, struct extent extent);
-int cudaMallocArray(void **array, const int *format, size_t width, size_t height, unsigned flags);
-int cudaMalloc3DArray(void **array, const int *format, struct extent extent, unsigned flags);
-int cudaFreeArray(void *array);
-int cudaHostAlloc(void **ptr, size_t size, unsigned flags);
-int cudaMallocHost(void **ptr, size_t size);
-int cudaFreeHost(void *ptr);
-int cudaHostRegister(void *ptr, size_t size, unsigned flags);
-int cudaHostUnregister(void *ptr);
-int cudaDeviceReset(void);
-int cudaMallocUnwatched(void **ptr, size_t size);
-int cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **function, unsigned version,
-                                          unsigned long long flags, int *status);
-int cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
-                                     unsigned long long flags, int *status);
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-enum { MIB = 1 << 20 };
+#include "cuda_program.h"
 
 static const char *mode = "";
 static const char *file = "";
 static void *early; /* allocated before main */
-
-static void *take(size_t size)
-{
-    void *p = NULL;
-    EXPECT(cudaMalloc(&p, size) == 0 && p);
-    return p;
-}
 
 __attribute__((constructor)) static void before_main(void)
 {
@@ -355,26 +310,43 @@ static void told_to_end(void)
     }
 }
 
+static void *first_call(void *ignored)
+{
+    take(1 * MIB);
+    return ignored;
+}
+
+static void in_constructor(void)
+{
+    take(2 * MIB);
+}
+
+/* A library's constructor takes memory while another thread's first call is under way. */
+static void in_the_loader(void)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    char text[32];
+    void (*function)(void) = in_constructor;
+    uintptr_t address;
+    pthread_t thread;
+    memcpy(&address, &function, sizeof address);
+    snprintf(text, sizeof text, "%llx", (unsigned long long)address);
+    EXPECT(setenv("CALL_IN_CONSTRUCTOR", text, 1) == 0);
+    EXPECT(pthread_create(&thread, NULL, first_call, NULL) == 0);
+    nanosleep(&moment, NULL);
+    EXPECT(dlopen(file, RTLD_NOW));
+    EXPECT(pthread_join(thread, NULL) == 0);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},
-             {"unwatched", unwatched},
-             {"constructor", constructor},
-             {"threads", threads},
-             {"fork", forked},
-             {"child", in_child},
-             {"exit", at_the_end},
-             {"lookups", lookups},
-             {"pages", pages},
-             {"shapes", shapes},
-             {"host", host},
-             {"code", code},
-             {"reset", reset},
-             {"oom", out_of_memory},
-             {"signal", asked},
-             {"term", told_to_end},
-             {"terminated", terminated}};
+} modes[] = {{"basic", basic},     {"unwatched", unwatched},  {"constructor", constructor},
+             {"threads", threads}, {"fork", forked},          {"child", in_child},
+             {"exit", at_the_end}, {"loader", in_the_loader}, {"lookups", lookups},
+             {"pages", pages},     {"shapes", shapes},        {"host", host},
+             {"code", code},       {"reset", reset},          {"oom", out_of_memory},
+             {"signal", asked},    {"term", told_to_end},     {"terminated", terminated}};
 
 int main(int argc, char **argv)
 {

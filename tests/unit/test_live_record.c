@@ -57,9 +57,10 @@ START_TEST(bad_settings)
         {"max_entries:1073741825", "max_entries is \"1073741825\", allowed is 1 to 1073741824"},
         {"max_frames:129", "max_frames is \"129\", allowed is 1 to 128"},
         {"on_oom:true", "on_oom is \"true\", allowed is True or False"},
-        {"signal:KILL",
-         "signal is \"KILL\", allowed is a signal's name or number that can be caught"},
-        {"signal:9", "signal is \"9\", allowed is a signal's name or number that can be caught"},
+        {"signal:KILL", "signal is \"KILL\", allowed is a signal's name or number, but none of a "
+                        "fault, KILL or STOP"},
+        {"signal:11", "signal is \"11\", allowed is a signal's name or number, but none of a "
+                      "fault, KILL or STOP"},
         {"every:0", "every is \"0\", allowed is 1 to 1000000 seconds"},
         {"dump:", "dump is \"\", allowed is a path of 1 to 1023 bytes"},
         {"stacks", "stacks is \"\", allowed is auto, python, c, all or none"},

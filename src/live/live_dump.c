@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Snapshots of the live allocator: by call, and at the moments that the record settings name. What
+ * is to be written is copied under the lock; everything else needs dump_lock alone.
+ */
+#include "live.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dump.h"
+
+enum { OOM_PAUSE_S = 1 };
+
+/* A handler of the program's that ends it may have interrupted a dump: the one at exit must then be
+ * refused, not wait for itself. */
+void mt_live_dump_init(struct mt_live *live)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&live->dump_lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+/* Then, as PyTorch does, an event that only the next snapshot will show. */
+enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
+{
+    mt_dump_set_settings(dump, &live->settings, live->conf);
+    MT_TRY(mt_dump_add_recorder(dump, live->recorder, live->n_devices, err));
+    mt_recorder_tick(live->recorder);
+    for (int i = 0; i < live->n_devices; i++) {
+        const struct mt_alloc *a = live->devices[i].alloc;
+        if (!a) {
+            continue;
+        }
+        MT_TRY(mt_dump_add_device(dump, i, a, err));
+        if (mt_recorder_on(live->recorder)) {
+            int64_t active = mt_alloc_stat(a, MT_STAT_ACTIVE_BYTES, MT_SLOT_ALL).current;
+            mt_recorder_event(live->recorder, i, MT_RECORD_SNAPSHOT, 0, (uint64_t)active, 0, 0);
+        }
+    }
+    return MT_OK;
+}
+
+/* A thread that is cancelled while it writes would leave the lock behind. */
+static enum mt_status begin_dump(struct mt_live *live, int *cancel, struct mt_error *err)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
+    if (pthread_mutex_lock(&live->dump_lock) == 0) {
+        return MT_OK;
+    }
+    pthread_setcancelstate(*cancel, NULL);
+    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "this thread is writing one already");
+}
+
+static void end_dump(struct mt_live *live, int cancel)
+{
+    pthread_mutex_unlock(&live->dump_lock);
+    pthread_setcancelstate(cancel, NULL);
+}
+
+/* With dump_lock. */
+static enum mt_status write_named(struct mt_live *live, const char *path, struct mt_error *err)
+{
+    struct mt_dump *dump = mt_dump_new();
+    if (!dump) {
+        return mt_fail_nomem(err);
+    }
+    mt_quick_lock_take(&live->lock);
+    enum mt_status status = mt_live_copy(live, dump, err);
+    mt_quick_lock_give(&live->lock);
+    mt_dump_take_own(dump, &(struct mt_own){.mode = "allocator"});
+    if (status == MT_OK) {
+        status = mt_dump_write(dump, path, err);
+    }
+    mt_dump_free(dump);
+    return status;
+}
+
+static void own_pattern(struct mt_live *live, char *out)
+{
+    mt_quick_lock_take(&live->lock);
+    memcpy(out, live->recorder->settings.path, MT_RECORD_PATH_MAX);
+    mt_quick_lock_give(&live->lock);
+}
+
+static enum mt_status name_of(const struct mt_live *live, const char *pattern, char *out,
+                              size_t size, struct mt_error *err)
+{
+    return mt_record_path(pattern, (long)getpid(), live->rank, out, size)
+               ? MT_OK
+               : mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
+                         pattern);
+}
+
+enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *path, size_t size,
+                            struct mt_error *err)
+{
+    char own[MT_RECORD_PATH_MAX], name[MT_RECORD_PATH_MAX];
+    int cancel;
+    if (!pattern) {
+        own_pattern(live, own);
+        pattern = own;
+    }
+    MT_TRY(name_of(live, pattern, name, sizeof name, err));
+    MT_TRY(begin_dump(live, &cancel, err));
+    enum mt_status status = write_named(live, name, err);
+    end_dump(live, cancel);
+    if (path) {
+        snprintf(path, size, "%s", name);
+    }
+    return status;
+}
+
+/* With dump_lock; the name that it got goes to `name`, MT_RECORD_PATH_MAX bytes. */
+static enum mt_status write_for(struct mt_live *live, enum mt_snapshot_why why, char *name,
+                                struct mt_error *err)
+{
+    char own[MT_RECORD_PATH_MAX], pattern[MT_RECORD_PATH_MAX];
+    own_pattern(live, own);
+    if (!mt_snapshot_names_next(&live->names, own, why, pattern, sizeof pattern)) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s", own);
+    }
+    MT_TRY(name_of(live, pattern, name, MT_RECORD_PATH_MAX, err));
+    MT_TRY(write_named(live, name, err));
+    (void)mt_snapshot_names_add(&live->names, why);
+    return MT_OK;
+}
+
+enum mt_status mt_live_no_answer(struct mt_error *err)
+{
+    return mt_fail(err, MT_DEVICE, MT_NO_OFFSET,
+                   "no snapshot: the driver does not answer (another thread has waited for it for "
+                   "%d seconds)",
+                   MT_LIVE_PATIENCE_S);
+}
+
+enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
+                                struct mt_error *err)
+{
+    char name[MT_RECORD_PATH_MAX];
+    int cancel;
+    if (!mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
+        return mt_live_no_answer(err);
+    }
+    MT_TRY(begin_dump(live, &cancel, err));
+    enum mt_status status = write_for(live, why, name, err);
+    end_dump(live, cancel);
+    return status;
+}
+
+enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err)
+{
+    if (!mt_recorder_on(live->recorder)) {
+        return MT_OK;
+    }
+    if (!mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
+        return mt_live_no_answer(err);
+    }
+    mt_quick_lock_take(&live->lock);
+    bool wanted = live->recorder->settings.at_exit;
+    mt_quick_lock_give(&live->lock);
+    return wanted ? mt_live_dump_for(live, MT_SNAPSHOT_EXIT, err) : MT_OK;
+}
+
+/* With dump_lock. A program that tries sizes until one fits is not to spend its time on snapshots:
+ * one written a moment ago answers for the refusals that follow. */
+static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_error *err)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (live->last_oom[0] && now.tv_sec - live->last_oom_s < OOM_PAUSE_S) {
+        memcpy(path, live->last_oom, sizeof live->last_oom);
+        return MT_OK;
+    }
+    live->last_oom[0] = '\0';
+    MT_TRY(write_for(live, MT_SNAPSHOT_OOM, path, err));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    live->last_oom_s = now.tv_sec;
+    memcpy(live->last_oom, path, sizeof live->last_oom);
+    return MT_OK;
+}
+
+/* The snapshot of an out of memory, and a sentence that says where it is. */
+void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal)
+{
+    struct mt_error err;
+    char path[MT_RECORD_PATH_MAX];
+    size_t n = strlen(refusal->text);
+    char *at = refusal->text + n;
+    size_t left = sizeof refusal->text - n;
+    int cancel;
+    enum mt_status status = begin_dump(live, &cancel, &err);
+    if (status == MT_OK) {
+        status = write_oom(live, path, &err);
+        end_dump(live, cancel);
+    }
+    if (status == MT_OK) {
+        snprintf(at, left, " The snapshot is in %s: memtool triage %s", path, path);
+    } else {
+        snprintf(at, left, " No snapshot: %s.", err.text);
+    }
+}
