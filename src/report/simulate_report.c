@@ -44,12 +44,13 @@ static void print_bound(const struct mt_report *r, const char *name, const struc
         mt_sentence_add(&line, " (");
     }
     if (!recorded->given) {
-        mt_sentence_add(&line, "%sat least %s", b->given ? " " : "",
-                        mt_report_size(r, recorded->least).s);
+        mt_sentence_add(&line, "%s", b->given ? " " : "");
         if (recorded->has_below) {
-            mt_sentence_add(&line, ", below %s", mt_report_size(r, recorded->below).s);
+            mt_sentence_add(&line, "%s)",
+                            mt_size_range_text(recorded->least, recorded->below, r->size).s);
+        } else {
+            mt_sentence_add(&line, "at least %s)", mt_report_size(r, recorded->least).s);
         }
-        mt_sentence_add(&line, ")");
     }
     mt_report_line(r, 4, "%s", line.text);
 }
@@ -222,10 +223,11 @@ static const char *name_of(const struct mt_sim_run *run)
 static void print_oom(const struct mt_report *r, const struct mt_sim_run *run)
 {
     const struct mt_sim_oom *oom = &run->ooms.v[0];
-    mt_report_line(r, 4, "  %s: out of memory at event %s: %s asked for, largest free block %s%s",
+    bool several = run->n_ooms > 1;
+    mt_report_line(r, 4, "  %s: out of memory at event %s: %s asked for, largest free block %s%s%s",
                    run->recorded ? "as recorded" : name_of(run), mt_count_text(oom->event).s,
                    mt_report_size(r, oom->size).s, mt_report_size(r, oom->largest_hole).s,
-                   run->n_ooms > 1 ? " (the first)" : "");
+                   several ? "; the first of " : "", several ? mt_count_text(run->n_ooms).s : "");
 }
 
 static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)
@@ -346,14 +348,25 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
     }
 }
 
+/* How a setting fails: that it does stands in the table. */
+static bool is_detail(const struct mt_report *r, const struct mt_sim_result *v,
+                      const struct mt_sim_run *run)
+{
+    return !r->verbose && !run->recorded && v->n_runs > 2 && run->verdict == MT_SIM_OUT_OF_MEMORY;
+}
+
 static void print_notes(const struct mt_report *r, const struct mt_sim_result *v)
 {
     size_t same = 0;
-    bool blank = false;
+    bool blank = false, untold = false;
     for (size_t i = 0; i < v->n_runs; i++) {
         const struct mt_sim_run *run = &v->runs[i];
         bool repeats = i > 0 && same_oom(run, &v->runs[0]);
         same += repeats;
+        if (is_detail(r, v, run)) {
+            untold |= !repeats;
+            continue;
+        }
         if (!blank && (run->ooms.n || (!run->recorded && run->assumed.ooms_served))) {
             fputc('\n', r->out);
             blank = true;
@@ -367,6 +380,10 @@ static void print_notes(const struct mt_report *r, const struct mt_sim_result *v
         mt_report_line(r, 4, "  the same request%s fail%s with %s of the other settings",
                        plural(v->runs[0].n_ooms), v->runs[0].n_ooms == 1 ? "s" : "",
                        same + 1 == v->n_runs ? "every one" : mt_count_text(same).s);
+    }
+    if (untold) {
+        fputs(blank ? "" : "\n", r->out);
+        mt_report_line(r, 4, "  where a setting fails, and on what: -v");
     }
 }
 
