@@ -28,6 +28,13 @@ struct mt_size_text mt_size_text(uint64_t bytes, struct mt_size_format format);
 /* The same with a sign: "+1.50 GiB", "-512 B", "0 B". */
 struct mt_size_text mt_size_delta_text(int64_t bytes, struct mt_size_format format);
 
+/* "at least 1.95 GiB, below 2.34 GiB"; "about 3.00 GiB" where both would print alike. */
+struct mt_range_text {
+    char s[2 * MT_SIZE_TEXT + 24];
+};
+struct mt_range_text mt_size_range_text(uint64_t least, uint64_t below,
+                                        struct mt_size_format format);
+
 /* "12.3 ms", "4.50 s", "850 us"; negative durations get a minus. */
 struct mt_size_text mt_duration_text(int64_t us);
 

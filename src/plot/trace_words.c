@@ -19,8 +19,7 @@ const char *mt_trace_title(const struct mt_trace_panel *p)
 
 static void say_limit(struct mt_buf *b, const struct mt_limit_range *l, struct mt_size_format f)
 {
-    mt_buf_printf(b, "at least %s, below %s", mt_size_text(l->least, f).s,
-                  mt_size_text(l->below, f).s);
+    mt_buf_text(b, mt_size_range_text(l->least, l->below, f).s);
 }
 
 uint64_t mt_trace_bound(const struct mt_trace_panel *p)

@@ -62,8 +62,8 @@ static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_bud
         if (x->ok) {
             mt_buf_text(b, "no out-of-memory");
         } else {
-            mt_buf_printf(b, "ran out of memory %" PRIu64 " time%s", x->found,
-                          x->found == 1 ? "" : "s");
+            mt_buf_text(b, "ran out of memory ");
+            mt_buf_printf(b, x->found == 1 ? "once" : "%" PRIu64 " times", x->found);
         }
         break;
     default: say_leak(b, r, x);

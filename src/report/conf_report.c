@@ -132,9 +132,9 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
     const char *who = c->memtools ? "memtool's allocator, which reads as PyTorch" : "PyTorch";
     const char *comma = c->memtools ? "," : "";
     if (c->conf->valid) {
-        mt_report_line(r, 2, "%s%s %d.%d%s accepts it%s%s", mt_color_begin(r, MT_COLOR_GOOD), who,
-                       major, minor, comma, mt_color_end(r),
-                       c->text.n ? "" : ": empty, so all settings are the defaults");
+        mt_report_line(
+            r, 2, "%s%s %d.%d%s %s%s", mt_color_begin(r, MT_COLOR_GOOD), who, major, minor, comma,
+            c->text.n ? "accepts it" : "starts with its defaults: nothing is set", mt_color_end(r));
         return;
     }
     mt_report_line(r, 2, "%s%s %d.%d%s refuses it%s: %s", mt_color_begin(r, MT_COLOR_BAD), who,

@@ -91,8 +91,8 @@ static void print_doubts(const struct mt_report *r, const struct mt_estimate *e,
     }
     for (size_t i = 0; i < e->n; i++) {
         if (e->terms[i].doubt[0]) {
-            mt_report_line(r, 17, "  %-13s  %s", mt_estimate_term_name(e->terms[i].id),
-                           e->terms[i].doubt);
+            mt_report_prose(r, 17, "  %-13s  %s", mt_estimate_term_name(e->terms[i].id),
+                            e->terms[i].doubt);
         }
     }
 }

@@ -351,7 +351,7 @@ static void print_failure(const struct mt_report *r, const struct mt_frag *f)
 /* What to do about holes. */
 static const char *advice(const struct mt_frag *f, bool expandable)
 {
-    return f->class == MT_FRAG_NORMAL ? "Under 20 % is normal: nothing to do."
+    return f->class == MT_FRAG_NORMAL ? "Under 20 % is normal: fragmentation needs no cure here."
            : f->class == MT_FRAG_WORK_ON_IT
                ? "20 to 40 %: work on the pattern. Preallocate and reuse buffers, round batch and "
                  "sequence to a few sizes."

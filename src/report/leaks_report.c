@@ -332,6 +332,7 @@ static enum mt_status print_lives(const struct mt_report *r, const struct mt_sna
         MT_TRY(print_temporary(r, s, l, err));
     }
     if (l->pending_count || x->show_pending) {
+        fputs(x->show_temporary && l->temporary.n ? "\n" : "", r->out);
         mt_report_line(
             r, 2, "Waiting frees: %s blocks (%s) were freed but had to wait for another stream%s",
             mt_count_text(l->pending_count).s, mt_report_size(r, l->pending_bytes).s,
@@ -383,9 +384,9 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
                         "--period EVENTS.");
     } else if (l->reserved_bytes_per_step > (int64_t)l->threshold) {
         fputc('\n', r->out);
-        mt_report_prose(r, 0,
-                        "Reserved memory grows while live memory does not: a growing cache or "
-                        "fragmentation.");
+        mt_report_prose(r, 0, "Reserved memory grows %s: a growing cache or fragmentation.",
+                        l->reason == MT_LEAK_BELOW_LINE ? "much faster than live memory"
+                                                        : "while live memory does not");
         mt_report_prose(r, 0, "Next: memtool frag");
     }
 }

@@ -275,10 +275,15 @@ static void print_excess(const struct mt_report *r, const struct mt_ranks *ranks
 {
     mt_buf_reset(b);
     label(b, r, ranks, e->stack);
-    mt_report_line(r, 17, "    %11s  %s in %" PRIu64 " instead of %s in %" PRIu64 "  %s",
+    struct mt_sentence elsewhere = {"none", 0};
+    if (e->median_count) {
+        mt_sentence_add(&elsewhere, "%s in %" PRIu64, mt_report_size(r, e->median_bytes).s,
+                        e->median_count);
+    }
+    mt_report_line(r, 17, "    %11s  %s in %" PRIu64 " allocation%s, elsewhere %s  %s",
                    mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s,
-                   mt_report_size(r, e->bytes).s, e->count, mt_report_size(r, e->median_bytes).s,
-                   e->median_count, mt_buf_view(b).p);
+                   mt_report_size(r, e->bytes).s, e->count, e->count == 1 ? "" : "s",
+                   elsewhere.text, mt_buf_view(b).p);
 }
 
 static void print_outlier(const struct mt_report *r, const struct mt_ranks *ranks,

@@ -101,7 +101,9 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, struct shap
     mt_table_buf(t, b);
     mt_buf_reset(b);
     if (row->top_bytes) {
-        mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
+        if (row->top_bytes != row->active || r->separator) { /* else the size stands before */
+            mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
+        }
         mt_stack_label(b, s, row->top_stack, r);
     } else {
         mt_buf_text(b, "(nothing alive)");

@@ -172,6 +172,19 @@ static bool has(const struct mt_incident *i, enum mt_oom_field f)
     return mt_oom_has(&i->numbers, f);
 }
 
+/* Inferred: the limit lies between what was granted and what was refused. */
+static void print_limit(struct screen *c, const struct mt_incident *i)
+{
+    uint64_t least = i->numbers.v[MT_OOM_ALLOWED];
+    struct mt_size_text below = mt_report_size(c->r, i->allowed_below);
+    bool close = strcmp(mt_report_size(c->r, least).s, below.s) == 0;
+    mt_triage_figure(&c->text, c->r, ' ',
+                     close ? "its limit, inferred: about" : "its limit, inferred: at least", least);
+    if (!close) {
+        mt_buf_printf(&c->text, ", below %s", below.s);
+    }
+}
+
 /* Figures without the card's size: no bar, but what is known. */
 static void print_figures(struct screen *c, const struct mt_incident *i)
 {
@@ -186,11 +199,10 @@ static void print_figures(struct screen *c, const struct mt_incident *i)
     for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
         if (has(i, f) && f != MT_OOM_REQUESTED) {
             const char *words = f == MT_OOM_ALLOCATED ? mt_triage_live_words(i) : WORDS[f];
-            bool range = f == MT_OOM_ALLOWED && i->allowed_below > 0;
-            mt_triage_figure(&c->text, c->r, ' ', range ? "its limit, inferred: at least" : words,
-                             i->numbers.v[f]);
-            if (range) {
-                mt_buf_printf(&c->text, ", below %s", mt_report_size(c->r, i->allowed_below).s);
+            if (f == MT_OOM_ALLOWED && i->allowed_below > 0) {
+                print_limit(c, i);
+            } else {
+                mt_triage_figure(&c->text, c->r, ' ', words, i->numbers.v[f]);
             }
             mt_buf_char(&c->text, '\n');
         }

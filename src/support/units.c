@@ -53,6 +53,19 @@ struct mt_size_text mt_size_delta_text(int64_t bytes, struct mt_size_format form
     return t;
 }
 
+struct mt_range_text mt_size_range_text(uint64_t least, uint64_t below,
+                                        struct mt_size_format format)
+{
+    struct mt_size_text low = mt_size_text(least, format), high = mt_size_text(below, format);
+    struct mt_range_text t;
+    if (strcmp(low.s, high.s) == 0) {
+        snprintf(t.s, sizeof t.s, "about %s", low.s);
+    } else {
+        snprintf(t.s, sizeof t.s, "at least %s, below %s", low.s, high.s);
+    }
+    return t;
+}
+
 struct mt_size_text mt_duration_text(int64_t us)
 {
     static const struct {

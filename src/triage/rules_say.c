@@ -73,10 +73,12 @@ void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
     uint64_t held = f->reserved > f->allocated ? f->reserved : f->allocated;
     if (f->incident->allowed_below > 0) { /* no file names the limit; its refusals tell of it */
         mt_buf_printf(out,
-                      "This process seems to have a limit, at least %s and below %s: it holds %s, "
-                      "and %s more was refused.",
-                      text(f->allowed).s, text(f->incident->allowed_below).s, text(held).s,
-                      text(f->requested).s);
+                      "This process seems to have a limit (%s): it holds %s, and %s more was "
+                      "refused.",
+                      mt_size_range_text(f->allowed, f->incident->allowed_below,
+                                         (struct mt_size_format){MT_UNIT_AUTO, false})
+                          .s,
+                      text(held).s, text(f->requested).s);
     } else {
         mt_buf_printf(out, "This process may take %s and holds %s; %s more would go beyond it.",
                       text(f->allowed).s, text(held).s, text(f->requested).s);

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 static const struct mt_size_format AUTO = {MT_UNIT_AUTO, false};
+static const struct mt_size_format EXACT = {MT_UNIT_AUTO, true};
 
 START_TEST(sizes_as_text)
 {
@@ -47,6 +48,16 @@ START_TEST(deltas)
     ck_assert_str_eq(mt_size_delta_text(1024, AUTO).s, "+1.00 KiB");
     ck_assert_str_eq(mt_size_delta_text(-1024, AUTO).s, "-1.00 KiB");
     ck_assert_str_eq(mt_size_delta_text(INT64_MIN, AUTO).s, "-8.00 EiB");
+}
+END_TEST
+
+START_TEST(ranges)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+    ck_assert_str_eq(mt_size_range_text(gib, 2 * gib, AUTO).s, "at least 1.00 GiB, below 2.00 GiB");
+    ck_assert_str_eq(mt_size_range_text(3 * gib, 3 * gib + 4096, AUTO).s, "about 3.00 GiB");
+    ck_assert_str_eq(mt_size_range_text(3 * gib, 3 * gib + 1, EXACT).s,
+                     "at least 3.00 GiB (3221225472), below 3.00 GiB (3221225473)");
 }
 END_TEST
 
@@ -127,5 +138,5 @@ START_TEST(reading_numbers)
 }
 END_TEST
 
-UNIT_MAIN("units", sizes_as_text, sizes_in_a_fixed_unit, deltas, durations_and_counts,
+UNIT_MAIN("units", sizes_as_text, sizes_in_a_fixed_unit, deltas, ranges, durations_and_counts,
           reading_sizes, reading_durations, reading_numbers)
