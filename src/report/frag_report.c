@@ -342,7 +342,8 @@ static void print_failure(const struct mt_report *r, const struct mt_frag *f)
                         "reserved here together.",
                         normal, had.s);
     } else {
-        mt_report_prose(r, 0, "%s, memory itself was full: the card had %s free.", normal, had.s);
+        mt_report_prose(r, 0, "%s, memory itself was full: %s was asked for, the card had %s free.",
+                        normal, mt_report_size(r, f->failed_request).s, had.s);
     }
     mt_report_prose(r, 0, "Next: %s",
                     full ? "memtool peak --at oom, memtool leaks" : "memtool triage");
