@@ -145,6 +145,7 @@ struct mt_incident {
     int64_t device;        /* -1: not known */
     bool recovered;        /* the program went on */
     bool truncated;        /* the message breaks off */
+    bool doubtful;         /* a status that has causes other than memory, too */
     bool spilled;          /* allocated exceeds the card: the driver pages to host memory */
     uint64_t
         allowed_below;    /* the limit is inferred: at least "allowed", below this; 0: as printed */
@@ -279,7 +280,8 @@ struct mt_triage_result {
         rules_said; /* bits 1 << i: evidence[i] is the reason of a verdict, main or beside it */
     const struct mt_advice *advice;
     size_t n_advice;
-    struct mt_str why; /* one or two sentences */
+    const char *headline; /* what happened, in a sentence that the figures bear; static */
+    struct mt_str why;    /* one or two sentences */
     const struct mt_series *series;
     size_t n_series;
     const struct mt_summary_table *tables;

@@ -217,7 +217,7 @@ static void print_verdict(struct screen *c)
     struct mt_buf line = {0};
     mt_buf_text(&c->text, c->lines ? "\n" : "");
     heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
-    mt_buf_text(&line, x->n_incidents ? mt_verdict_text(x->verdict)
+    mt_buf_text(&line, x->n_incidents ? x->headline
                        : x->end_missing
                            ? "What is left of the snapshot holds no GPU out-of-memory error, but "
                              "its end is missing."

@@ -102,9 +102,9 @@ static void advise_batch(struct mt_advisor *a)
         mt_advise_command(a, "for micro in batch.chunk(2): (model(micro).loss / 2).backward()   # "
                              "then optimizer.step()");
     }
-    if (f->requested > f->free && mt_facts_has(f, MT_OOM_FREE)) {
-        mt_advise_why(a, "Frees about half of the activations; at least %s is missing.",
-                      mt_advice_size(f->requested - f->free).s);
+    if (f->room.known && f->room.missing > 0) {
+        mt_advise_why(a, "Frees about half of the activations; %s is missing.",
+                      mt_room_missing(&f->room).s);
     } else {
         mt_advise_why(a, "Frees about half of the activations.");
     }

@@ -56,9 +56,14 @@ static void advise_expandable(struct mt_advisor *a)
     mt_advise_text(a, "Let segments grow instead of leaving holes. Set it before Python starts; it "
                       "is read once.");
     mt_advise_command(a, "export %s=expandable_segments:True", conf_variable(f));
-    mt_advise_why(a, "%sp to %s of unallocated memory becomes usable; %s was asked for.",
-                  f->expandable_serves ? "A replay of the snapshot with it served the request: u"
-                                       : "U",
+    const char *begin =
+        f->expandable_serves ? "A replay of the snapshot with it served the request: u" : "U";
+    if (f->room.kind == MT_ROOM_SCATTERED) {
+        mt_advise_why(a, "%sp to %s of unallocated memory becomes usable; %s is missing.", begin,
+                      mt_advice_size(f->unallocated).s, mt_room_missing(&f->room).s);
+        return;
+    }
+    mt_advise_why(a, "%sp to %s of unallocated memory becomes usable; %s was asked for.", begin,
                   mt_advice_size(f->unallocated).s, mt_advice_size(f->requested).s);
 }
 
@@ -132,6 +137,56 @@ static void advise_fragmentation(struct mt_advisor *a)
                       mt_advice_size(a->facts->unallocated).s);
     }
     advise_even_sizes(a);
+}
+
+/* Holes would make up for what is missing, though live memory is the main matter. */
+static bool may_scrape(const struct mt_facts *f)
+{
+    const struct mt_incident *i = f->incident;
+    return f->room.kind == MT_ROOM_SCATTERED && mt_incident_is(i, "torch") &&
+           (strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0) &&
+           !has_no_settings(i) && !f->replays_fail;
+}
+
+static void try_expandable(struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    mt_advise(a, "expandable_segments", true);
+    mt_advise_text(a, "Worth one try: let segments grow, so that holes can be used. Set it before "
+                      "Python starts; it is read once.");
+    mt_advise_command(a, "export %s=expandable_segments:True", conf_variable(f));
+    if (f->expandable_serves) {
+        mt_advise_why(a, "A replay of the snapshot with it served the request.");
+        return;
+    }
+    mt_advise_why(a,
+                  "%s lies in holes and %s is missing: put together, they would serve the "
+                  "request with at most %s to spare.",
+                  mt_advice_size(f->room.holes).s, mt_room_missing(&f->room).s,
+                  mt_room_text(&f->room, mt_room_spare(&f->room)).s);
+}
+
+/* A setting costs one line and may serve this request, so it stands second, behind what lasts. */
+static void advise_scrape(struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    size_t before = a->list.n;
+    if (!may_scrape(f)) {
+        return;
+    }
+    if (may_expand(f->incident) && !f->expandable_on && !f->expandable_fails) {
+        try_expandable(a);
+    } else if (f->serving_conf || (!may_expand(f->incident) && f->unallocated >= f->requested)) {
+        advise_max_split(a);
+    }
+    if (a->list.n == before || a->no_memory) {
+        return;
+    }
+    struct mt_advice last = a->list.v[before];
+    for (size_t i = before; i > 1; i--) {
+        a->list.v[i] = a->list.v[i - 1];
+        a->list.v[i - 1] = last;
+    }
 }
 
 /* ---- limits, free memory, others ---- */
@@ -365,8 +420,13 @@ static void advise_no_numbers(struct mt_advisor *a)
         mt_advise_text(a, "Leave room for the libraries: cap PyTorch's share at the start of the "
                           "program.");
         mt_advise_command(a, "torch.cuda.set_per_process_memory_fraction(0.90)");
-        mt_advise_why(a, "%s found no memory although PyTorch's cache may have held some.",
-                      strcmp(i->format, "nccl") == 0 ? "NCCL" : "The library");
+        mt_advise_why(a,
+                      i->doubtful
+                          ? "If the card was full, %s finds memory then."
+                          : "%s found no memory although PyTorch's cache may have held some.",
+                      strcmp(i->format, "nccl") == 0 ? "NCCL"
+                      : i->doubtful                  ? "the library"
+                                                     : "The library");
     } else {
         mt_advise(a, "fuller_message", true);
         mt_advise_text(a, "Get the full message: search the log for the first one, and let the "
@@ -381,7 +441,7 @@ static void advise_no_numbers(struct mt_advisor *a)
 static void advise_beside(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
-    uint64_t missing = f->requested > f->free ? f->requested - f->free : 0;
+    uint64_t missing = f->room.missing;
     uint64_t others = f->others ? f->others : f->unexplained;
     if (!mt_facts_has(f, MT_OOM_ALLOCATED) ||
         (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) && others > missing + GIB / 2)) {
@@ -406,11 +466,19 @@ void mt_advice_torch(struct mt_advisor *a)
         advise_limit(a);
         if (mt_rules_holds(a->facts, MT_VERDICT_FRAGMENTATION)) {
             advise_fragmentation(a);
+        } else {
+            advise_scrape(a);
         }
         break;
     case MT_VERDICT_FREE_EXCEEDS_REQUEST: advise_free_exceeds(a); break;
-    case MT_VERDICT_OTHER_PROCESS: advise_others(a); break;
-    case MT_VERDICT_NON_PYTORCH: advise_outside(a); break;
+    case MT_VERDICT_OTHER_PROCESS:
+        advise_others(a);
+        advise_scrape(a);
+        break;
+    case MT_VERDICT_NON_PYTORCH:
+        advise_outside(a);
+        advise_scrape(a);
+        break;
     case MT_VERDICT_OVERSIZED_REQUEST: advise_oversized(a); break;
     case MT_VERDICT_LEAK: advise_leak(a); break;
     case MT_VERDICT_NO_NUMBERS: advise_no_numbers(a); break;
@@ -419,6 +487,7 @@ void mt_advice_torch(struct mt_advisor *a)
         if (!mt_advice_server(a)) {
             mt_advice_training(a);
         }
+        advise_scrape(a);
         break;
     }
 }
@@ -453,13 +522,40 @@ void mt_advice_record(struct mt_advisor *a)
 
 /* ---- hints that do not apply ---- */
 
+/* Why holes are not the matter, by the figures; false: the figures do not rule them out. */
+static bool why_not_holes(struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    struct mt_size_text holes = mt_advice_size(f->unallocated);
+    double share = 100 * mt_share(f->unallocated, f->reserved);
+    if (a->verdict == MT_VERDICT_OVERSIZED_REQUEST) {
+        mt_advise_why(a, "No arrangement of this card makes room for %s.",
+                      mt_advice_size(f->requested).s);
+    } else if (!mt_facts_has(f, MT_OOM_UNALLOCATED)) {
+        mt_advise_why(a, "Nothing here shows fragmentation; it is the standard hint.");
+    } else if (a->verdict == MT_VERDICT_LEAK) {
+        mt_advise_why(a, "It wins at most the %s that is unallocated, once.", holes.s);
+    } else if (a->verdict == MT_VERDICT_FREE_EXCEEDS_REQUEST) {
+        mt_advise_why(a, "Holes did not matter: a new segment would have had room.");
+    } else if (f->room.kind == MT_ROOM_SHORT) {
+        mt_advise_why(a, "Only %s is reserved but unallocated (%.0f %%); %s is missing.", holes.s,
+                      share, mt_room_missing(&f->room).s);
+    } else if (f->room.kind == MT_ROOM_UNKNOWN && f->unallocated < f->requested) {
+        mt_advise_why(a, "Only %s is reserved but unallocated (%.0f %%); %s was asked for.",
+                      holes.s, share, mt_advice_size(f->requested).s);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void hint_expandable(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
     bool unallocated = mt_facts_has(f, MT_OOM_UNALLOCATED);
-    bool holes = mt_rules_holds(f, MT_VERDICT_FRAGMENTATION);
-    if (!f->expandable_on && !f->expandable_fails &&
-        (holes || (!f->incident->expandable_hint && !unallocated))) {
+    bool tried = f->expandable_on || f->expandable_fails;
+    if (!tried && (mt_rules_holds(f, MT_VERDICT_FRAGMENTATION) || has_no_settings(f->incident) ||
+                   (!f->incident->expandable_hint && !unallocated))) {
         return;
     }
     mt_advise(a, "expandable_segments", false);
@@ -468,21 +564,8 @@ static void hint_expandable(struct mt_advisor *a)
         mt_advise_why(a, "It is already on.");
     } else if (f->expandable_fails) {
         mt_advise_why(a, "A replay of the snapshot with it failed at the request as well.");
-    } else if (a->verdict == MT_VERDICT_OVERSIZED_REQUEST) {
-        mt_advise_why(a, "No arrangement of this card makes room for %s.",
-                      mt_advice_size(f->requested).s);
-    } else if (!unallocated) {
-        mt_advise_why(a, "Nothing here shows fragmentation; it is the standard hint.");
-    } else if (f->unallocated < f->requested) {
-        mt_advise_why(a, "Only %s is reserved but unallocated (%.0f %%); %s was asked for.",
-                      mt_advice_size(f->unallocated).s, 100 * mt_share(f->unallocated, f->reserved),
-                      mt_advice_size(f->requested).s);
-    } else {
-        mt_advise_why(a,
-                      "It would win at most the %s that is unallocated (%.0f %% of reserved, "
-                      "which is normal).",
-                      mt_advice_size(f->unallocated).s,
-                      100 * mt_share(f->unallocated, f->reserved));
+    } else if (!why_not_holes(a)) {
+        a->list.n -= !a->no_memory; /* the figures do not rule it out: it stands with the steps */
     }
 }
 

@@ -75,6 +75,23 @@ void mt_evidence_nothing(struct mt_triage *t)
 
 /* ---- around ---- */
 
+/* A log tells the segment that PyTorch asked the driver for; the tensor may be far smaller. */
+static void say_segment(struct mt_triage *t)
+{
+    const struct mt_incident *i = t->facts.incident;
+    bool native = strcmp(i->framework, "torch") == 0 && strncmp(i->format, "torch-", 6) == 0 &&
+                  (strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0);
+    if (native && t->facts.requested == mt_room_segment(1)) {
+        mt_evidence_add(t, "%s is the segment that PyTorch takes for tensors of up to 1 MiB.",
+                        size(t->facts.requested).s);
+    } else if (native && t->facts.requested == mt_room_segment((1 << 20) + 1)) {
+        mt_evidence_add(t,
+                        "%s is the segment that PyTorch takes for a tensor of more than 1 and less "
+                        "than 10 MiB.",
+                        size(t->facts.requested).s);
+    }
+}
+
 static void say_contradictions(struct mt_triage *t)
 {
     const struct mt_facts *f = &t->facts;
@@ -240,6 +257,7 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
     }
     if (r->verdict != MT_VERDICT_NOT_OOM) {
         say_contradictions(t);
+        say_segment(t);
         say_when(t);
         say_series(t);
         say_table(t);

@@ -95,6 +95,7 @@ static void merge(struct mt_incident *old, const struct mt_incident *fresh)
     old->rank = old->rank < 0 ? fresh->rank : old->rank;
     old->last_line = fresh->last_line;
     old->truncated = old->truncated && fresh->truncated;
+    old->doubtful = old->doubtful && fresh->doubtful;
     old->recovered |= fresh->recovered;
     old->expandable_hint |= fresh->expandable_hint;
     if (fresh->kind == MT_KIND_LIMIT || strcmp(old->framework, "cuda") == 0) {

@@ -278,6 +278,7 @@ void mt_log_fields_read(struct mt_incident *incident, const struct mt_log_format
     /* PyTorch's numbers follow the phrase; others may print theirs before it. */
     struct mt_str text = f->group == MT_GROUP_TORCH ? from(m->text, m->head) : m->text;
     incident->kind = f->kind;
+    incident->doubtful = f->doubtful;
     incident->format = f->id;
     incident->framework = f->framework;
     incident->backend = f->backend;

@@ -7,11 +7,17 @@
 #include "log_formats.h"
 
 const struct mt_log_format MT_LOG_FORMATS[] = {
+#define ROW(id, framework, backend, kind, phrase, group, needs, unless, where, maybe)              \
+    {id,    framework, backend,          MT_KIND_##kind, MT_STR_INIT(phrase), MT_GROUP_##group,    \
+     needs, unless,    MT_WHERE_##where, maybe},
 #define FORMAT(id, framework, backend, kind, phrase, group, needs, unless, where)                  \
-    {id,    framework, backend,         MT_KIND_##kind, MT_STR_INIT(phrase), MT_GROUP_##group,     \
-     needs, unless,    MT_WHERE_##where},
+    ROW(id, framework, backend, kind, phrase, group, needs, unless, where, false)
+#define MAYBE(id, framework, backend, kind, phrase, group, needs, unless, where)                   \
+    ROW(id, framework, backend, kind, phrase, group, needs, unless, where, true)
 #include "log_formats.def"
+#undef ROW
 #undef FORMAT
+#undef MAYBE
 };
 const size_t MT_LOG_FORMATS_N = MT_COUNT(MT_LOG_FORMATS);
 

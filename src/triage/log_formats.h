@@ -42,6 +42,7 @@ struct mt_log_format {
     enum mt_format_group group;
     const char *needs, *unless;
     enum mt_format_where where;
+    bool doubtful; /* the words have other causes than memory, too */
 };
 
 extern const struct mt_log_format MT_LOG_FORMATS[];

@@ -40,6 +40,7 @@ void mt_facts_init(struct mt_facts *f, const struct mt_incident *incident)
                            .allowed = mt_oom_get(n, MT_OOM_ALLOWED),
                            .others = mt_oom_get(n, MT_OOM_OTHERS),
                            .outside = mt_oom_get(n, MT_OOM_OUTSIDE)};
+    f->room = mt_room_of(incident);
     uint64_t seen = mt_add_sat(f->free, f->reserved);
     if (strcmp(incident->format, "snapshot") == 0 && known(f, MT_OOM_FREE) &&
         !known(f, MT_OOM_TOTAL)) {
@@ -267,9 +268,11 @@ bool mt_when_outside_main(const struct mt_facts *f)
            live_share(f) < T(LIKELY_CARD);
 }
 
+/* Where the holes would make up for what is missing, how they lie has a say in it as well. */
 bool mt_when_live_near(const struct mt_facts *f)
 {
-    return knows_live(f) && live_share(f) >= T(NEAR_CARD);
+    return knows_live(f) && live_share(f) >= T(NEAR_CARD) && f->room.kind != MT_ROOM_SCATTERED &&
+           f->room.kind != MT_ROOM_FREE;
 }
 
 bool mt_when_live_likely(const struct mt_facts *f)

@@ -5,6 +5,8 @@
 
 #include <memtool/triage.h>
 
+#include "room.h"
+
 /* Facts about an incident that the rules weigh. Sizes in bytes, 0 where not known; `has` tells. */
 struct mt_facts {
     const struct mt_incident *incident;
@@ -13,6 +15,7 @@ struct mt_facts {
     uint64_t others, outside;
     uint64_t unexplained; /* total - free - reserved where no process list splits it */
     bool knows_unexplained;
+    struct mt_room room;
     const struct mt_series *leak; /* a series that shows one, or NULL */
     const char *growing;          /* the stack that grows most in a snapshot, in words; or NULL */
     uint64_t growth;              /* of live memory, bytes a step */
@@ -50,6 +53,9 @@ extern const size_t MT_RULES_N;
 
 /* Takes the numbers of an incident over. */
 void mt_facts_init(struct mt_facts *f, const struct mt_incident *incident);
+
+/* What happened, in a sentence that claims no more than the figures do. */
+const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *rule);
 
 /* The first rule that holds and may be a verdict; always one. */
 const struct mt_rule *mt_rules_primary(const struct mt_facts *f);

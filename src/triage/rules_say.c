@@ -80,8 +80,10 @@ void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
                           .s,
                       text(held).s, text(f->requested).s);
     } else {
-        mt_buf_printf(out, "This process may take %s and holds %s; %s more would go beyond it.",
-                      text(f->allowed).s, text(held).s, text(f->requested).s);
+        bool beyond = mt_add_sat(held, f->room.need) > f->allowed;
+        mt_buf_printf(out, "This process may take %s and holds %s; %s more %s.", text(f->allowed).s,
+                      text(held).s, text(f->room.need).s,
+                      beyond ? "would go beyond it" : "would bring it to the limit");
     }
     if (f->free > f->requested) {
         mt_buf_printf(out, " The card still had %s free.", text(f->free).s);
@@ -131,7 +133,7 @@ void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
                   "%s of the %s that %s had reserved was unallocated (%.0f %%), more than the "
-                  "%s asked for: no single hole was large enough.",
+                  "%s asked for: no hole that the request may use was large enough.",
                   text(f->unallocated).s, text(f->reserved).s,
                   mt_facts_plain(f) ? "its allocator" : "PyTorch",
                   per_cent(f->unallocated, f->reserved), text(f->requested).s);
@@ -206,13 +208,43 @@ static const char *live_words(const struct mt_facts *f)
                                  : "Live tensors";
 }
 
+/* As much was free as was asked for: by a hair, or the evidence says more of it. */
+static void say_free_by_a_hair(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (f->free <= f->room.need + f->room.need / 50) {
+        mt_buf_printf(out,
+                      " %s was free and %s asked for: the driver cannot give out the last of a "
+                      "card in one piece, and the figure is read after the failure.",
+                      text(f->free).s, text(f->room.need).s);
+    }
+}
+
+/* What was free, what lay in holes, and what the request lacked. */
+static void say_room(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_room *r = &f->room;
+    if (r->kind == MT_ROOM_FREE) {
+        say_free_by_a_hair(f, out);
+    } else if (r->kind == MT_ROOM_SCATTERED) {
+        mt_buf_printf(out,
+                      " For the %s asked for, %s was missing; %s is reserved but lies in holes "
+                      "between what is live.",
+                      text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
+    } else if (r->kind == MT_ROOM_SHORT && r->holes > 0) {
+        mt_buf_printf(out,
+                      " The %s asked for would lack %s even if the %s reserved but unallocated "
+                      "could be used.",
+                      text(r->need).s, mt_room_text(r, r->missing - r->holes).s, text(r->holes).s);
+    } else if (r->known) {
+        mt_buf_printf(out, " The %s asked for lacked %s.", text(r->need).s, mt_room_missing(r).s);
+    }
+}
+
 void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out, "%s take %s, %.0f %% of the %s.", live_words(f), text(f->allocated).s,
                   per_cent(f->allocated, f->total), text(f->total).s);
-    if (known(f, MT_OOM_FREE) && f->requested > f->free) {
-        mt_buf_printf(out, " At least %s more is needed.", text(f->requested - f->free).s);
-    }
+    say_room(f, out);
 }
 
 void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
@@ -245,9 +277,10 @@ void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "%s allocates past PyTorch's allocator and found the card full: PyTorch's cache "
-                  "may hold what it needed.",
-                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library");
+                  "%s allocates past PyTorch's allocator and %s: PyTorch's cache may hold "
+                  "what it needed.",
+                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library",
+                  f->incident->doubtful ? "may have found the card full" : "found the card full");
 }
 
 void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
@@ -265,5 +298,9 @@ void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
     } else {
         mt_buf_text(out, "The message holds no figures: neither the card's size nor what was in "
                          "use.");
+    }
+    if (f->incident->doubtful) {
+        mt_buf_text(out, " A full card is the usual reason for this status; a driver or library "
+                         "that does not fit, or an earlier error on the card, gives it too.");
     }
 }

@@ -251,6 +251,7 @@ static void apply_rules(struct mt_triage *t, struct mt_triage_result *out)
     const struct mt_rule *primary = mt_rules_primary(&t->facts);
     out->verdict = primary->verdict;
     out->confidence = primary->confidence;
+    out->headline = mt_facts_headline(&t->facts, primary);
     if (t->facts.incident->truncated && out->confidence == MT_CONFIDENCE_HIGH &&
         primary->verdict != MT_VERDICT_OVERSIZED_REQUEST) {
         out->confidence = MT_CONFIDENCE_MEDIUM;
@@ -422,7 +423,8 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
                                 struct mt_error *err)
 {
     struct mt_incidents *incidents = &t->log.incidents;
-    *out = (struct mt_triage_result){.cause = SIZE_MAX};
+    *out = (struct mt_triage_result){.cause = SIZE_MAX,
+                                     .headline = mt_verdict_text(MT_VERDICT_NOT_OOM)};
     t->evidence.n = 0;
     t->rules_said = 0;
     t->advisor.list.n = 0;

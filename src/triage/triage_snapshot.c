@@ -227,16 +227,6 @@ const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot)
 
 /* ---- does it belong to the log? ---- */
 
-/* What PyTorch asks from the driver for a request (kSmallBuffer, kLargeBuffer, kRoundLarge of
- * CUDACachingAllocator.cpp): the message prints this, the event records the request. */
-static uint64_t driver_size(uint64_t size)
-{
-    if (size <= MIB) {
-        return 2 * MIB;
-    }
-    return size < 10 * MIB ? 20 * MIB : (size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
-}
-
 /* Printed with two digits. */
 static bool prints_alike(uint64_t printed, uint64_t exact)
 {
@@ -256,7 +246,7 @@ bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i)
         }
         any = true;
         if (mt_oom_has(n, MT_OOM_REQUESTED) &&
-            (prints_alike(n->v[MT_OOM_REQUESTED], driver_size(event->size)) ||
+            (prints_alike(n->v[MT_OOM_REQUESTED], mt_room_segment(event->size)) ||
              prints_alike(n->v[MT_OOM_REQUESTED], event->size)) &&
             (!mt_oom_has(n, MT_OOM_FREE) || prints_alike(n->v[MT_OOM_FREE], event->addr))) {
             return true;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole logs: several events, tables, settings in force, what was survived, snapshots left out. */
+#include <stdio.h>
+
 #include <memtool/triage.h>
 
 #include "unit.h"
@@ -149,6 +151,63 @@ START_TEST(when_it_happened)
 }
 END_TEST
 
+/* A message of 2.5 with its own figures: GiB of the card, MiB free, asked for, live, in holes. */
+#define FIGURES(card, free, n, a, u)                                                               \
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " n ". GPU 0 has a total "      \
+    "capacity of " card " of which " free " is free. Of the allocated memory " a " is allocated "  \
+    "by PyTorch, and " u " is reserved by PyTorch but unallocated. If reserved but unallocated "   \
+    "memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid\n"
+
+/* The cache is weighed against what is missing, not against the whole request. */
+START_TEST(holes_that_would_do_are_worth_a_try)
+{
+    run(FIGURES("23.98 GiB", "1.70 GiB", "1.88 GiB", "21.65 GiB", "279.78 MiB"));
+    ck_assert_int_eq(result.verdict, MT_VERDICT_NOT_ENOUGH);
+    ck_assert_int_eq(result.confidence, MT_CONFIDENCE_MEDIUM);
+    ck_assert(advice("expandable_segments")->applies);
+    ck_assert_str_eq(result.advice[0].id, "smaller_micro_batch");
+    ck_assert_str_eq(result.advice[1].id, "expandable_segments");
+    ck_assert(mt_str_find(result.advice[1].why, MT_STR("about 184 MiB is missing")) != SIZE_MAX);
+    run("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" FIGURES(
+        "23.98 GiB", "1.70 GiB", "1.88 GiB", "21.65 GiB", "279.78 MiB"));
+    ck_assert(!advice("expandable_segments")->applies);
+    run(FIGURES("31.73 GiB", "1.66 GiB", "3.45 GiB", "29.35 GiB", "376.65 MiB"));
+    ck_assert_int_eq(result.confidence, MT_CONFIDENCE_HIGH);
+    ck_assert(!advice("expandable_segments")->applies);
+    ck_assert(mt_str_find(advice("expandable_segments")->why, MT_STR("about 1.8 GiB is missing")) !=
+              SIZE_MAX);
+}
+END_TEST
+
+START_TEST(a_segment_is_not_the_tensor)
+{
+    run(FIGURES("15.48 GiB", "17.75 MiB", "20.00 MiB", "14.85 GiB", "278.23 MiB"));
+    ck_assert(says("segment that PyTorch takes for a tensor of more than 1 and less than 10 MiB"));
+    run(FIGURES("15.48 GiB", "17.75 MiB", "22.00 MiB", "14.85 GiB", "278.23 MiB"));
+    ck_assert(!says("segment that PyTorch takes"));
+}
+END_TEST
+
+/* Statuses with other causes: what may be is not said to be. */
+START_TEST(a_status_proves_little)
+{
+    static const char *const STATUSES[] = {
+        "cuDNN error: CUDNN_STATUS_NOT_INITIALIZED", "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
+        "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED", "CUSPARSE_STATUS_INSUFFICIENT_RESOURCES"};
+    for (size_t i = 0; i < MT_COUNT(STATUSES); i++) {
+        char log[100];
+        (void)snprintf(log, sizeof log, "RuntimeError: %s\n", STATUSES[i]);
+        run(log);
+        ck_assert_int_eq(result.verdict, MT_VERDICT_NO_NUMBERS);
+        ck_assert_ptr_nonnull(strstr(result.headline, "probably"));
+        ck_assert(says("gives it too") && !says("and found the card full"));
+    }
+    run("RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED\n");
+    ck_assert_ptr_null(strstr(result.headline, "probably"));
+    ck_assert(!says("gives it too"));
+}
+END_TEST
+
 START_TEST(never_batch_advice_where_memory_is_free)
 {
     run("RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total "
@@ -225,7 +284,8 @@ START_TEST(binary_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("triage", repetitions_are_one, what_was_survived_is_no_crash,
+UNIT_MAIN("triage", holes_that_would_do_are_worth_a_try, a_segment_is_not_the_tensor,
+          a_status_proves_little, repetitions_are_one, what_was_survived_is_no_crash,
           a_look_alike_beside_an_event, settings_in_force, summary_tables, nvidia_smi,
           device_used_is_reconciled, when_it_happened, never_batch_advice_where_memory_is_free,
           contradictions_are_said, ten_thousand_events, binary_is_refused,

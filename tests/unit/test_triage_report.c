@@ -20,6 +20,7 @@ static void print(int width, int verbose)
     reasons[9] = MT_STR("The verdict beside it.");
     struct mt_triage_shot shot = {.file = "x.pickle"};
     struct mt_triage_result x = {.verdict = MT_VERDICT_LEAK,
+                                 .headline = "It leaks.",
                                  .cause = SIZE_MAX,
                                  .n_incidents = 1,
                                  .evidence = reasons,

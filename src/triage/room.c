@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the figures of a message say about room. They are printed with two digits, so a sum that
+ * comes close to the request counts as reaching it. A log tells the size of the segment; a snapshot
+ * that of the request, for which PyTorch takes a segment of its own rounding.
+ */
+#include "room.h"
+
+#include <stdio.h>
+
+#include <memtool/checked.h>
+
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+
+uint64_t mt_room_segment(uint64_t size)
+{
+    if (size <= MIB) {
+        return 2 * MIB;
+    }
+    if (size < 10 * MIB) {
+        return 20 * MIB;
+    }
+    return size > UINT64_MAX - 2 * MIB ? size : (size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+}
+
+static bool is_snapshot(const struct mt_incident *i)
+{
+    return strcmp(i->format, "snapshot") == 0;
+}
+
+static uint64_t need_of(const struct mt_incident *i)
+{
+    uint64_t size = mt_oom_get(&i->numbers, MT_OOM_REQUESTED);
+    bool cached = is_snapshot(i) && strcmp(i->framework, "torch") == 0 && !i->cache_counts;
+    return cached ? mt_room_segment(size) : size;
+}
+
+static uint64_t beyond(uint64_t need, uint64_t room)
+{
+    return need > room ? need - room : 0;
+}
+
+/* What lacks to the limit; 0 where none is known, or where it is the card's own size. */
+static uint64_t over_limit(const struct mt_oom_numbers *n, uint64_t need)
+{
+    uint64_t held = mt_oom_get(n, MT_OOM_RESERVED), live = mt_oom_get(n, MT_OOM_ALLOCATED);
+    uint64_t allowed = mt_oom_get(n, MT_OOM_ALLOWED), total = mt_oom_get(n, MT_OOM_TOTAL);
+    if (allowed == 0 || (total > 0 && (double)allowed >= 0.995 * (double)total)) {
+        return 0;
+    }
+    return beyond(mt_add_sat(held > live ? held : live, need), allowed);
+}
+
+/* Each of the figures that are added may be off by half its last digit. */
+static bool reaches(uint64_t holes, const struct mt_room *r)
+{
+    return holes >= r->missing ||
+           (r->rounded && holes >= r->missing / 2 && holes + GIB / 100 >= r->missing);
+}
+
+struct mt_room mt_room_of(const struct mt_incident *i)
+{
+    const struct mt_oom_numbers *n = &i->numbers;
+    struct mt_room r = {.need = need_of(i)};
+    bool free_known = mt_oom_has(n, MT_OOM_FREE);
+    if (!mt_oom_has(n, MT_OOM_REQUESTED)) {
+        return r;
+    }
+    uint64_t card = free_known ? beyond(r.need, n->v[MT_OOM_FREE]) : 0;
+    uint64_t limit = over_limit(n, r.need);
+    r.known = free_known || limit > 0;
+    r.by_limit = limit > card;
+    r.missing = r.by_limit ? limit : card;
+    r.rounded = !is_snapshot(i) && (r.need > GIB || r.by_limit || mt_oom_get(n, MT_OOM_FREE) > GIB);
+    r.holes = mt_oom_get(n, MT_OOM_UNALLOCATED);
+    if (r.known && r.missing == 0) {
+        r.kind = MT_ROOM_FREE;
+    } else if (r.known && mt_oom_has(n, MT_OOM_UNALLOCATED) && !i->cache_counts) {
+        r.kind = r.holes > 0 && reaches(r.holes, &r) ? MT_ROOM_SCATTERED : MT_ROOM_SHORT;
+    }
+    return r;
+}
+
+uint64_t mt_room_spare(const struct mt_room *r)
+{
+    return beyond(r->holes, r->missing);
+}
+
+struct mt_size_text mt_room_text(const struct mt_room *r, uint64_t bytes)
+{
+    struct mt_size_text text = mt_size_text(bytes, (struct mt_size_format){0});
+    if (r->rounded && bytes < 8 * MIB) {
+        (void)snprintf(text.s, sizeof text.s, "a few MiB");
+    } else if (r->rounded && bytes < GIB) {
+        (void)snprintf(text.s, sizeof text.s, "about %.0f MiB", (double)bytes / (double)MIB);
+    } else if (r->rounded) {
+        (void)snprintf(text.s, sizeof text.s, "about %.1f GiB", (double)bytes / (double)GIB);
+    }
+    return text;
+}
