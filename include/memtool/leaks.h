@@ -24,9 +24,9 @@ enum mt_leak_verdict { MT_LEAK_UNKNOWN, MT_LEAK_NO, MT_LEAK_YES };
 enum mt_leak_reason {
     MT_LEAK_NO_EVENTS,
     MT_LEAK_NO_PERIOD,
-    MT_LEAK_TOO_SHORT,  /* fewer whole periods than MT_PERIODS_NEEDED */
-    MT_LEAK_FLAT,       /* nothing rises in every third of the run */
-    MT_LEAK_FILLED,     /* something rose and then stayed: a cache, warm-up */
+    MT_LEAK_TOO_SHORT, /* fewer whole periods than MT_PERIODS_NEEDED */
+    MT_LEAK_FLAT,      /* nothing rises in every third of the run */
+    MT_LEAK_FILLED, /* something rose and then stayed, and all memory with it: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
     MT_LEAK_RISES,
     MT_LEAK_GIVEN_BACK /* it rose in steps of a few events, which the trace outlives: a fill */
@@ -54,6 +54,7 @@ struct mt_leaks {
     double fit; /* R squared of a straight line through what rises; 0 without */
     MT_VEC(struct mt_growth) stacks; /* fastest first */
     uint64_t filled_bytes; /* FILLED: what the largest cache holds; GIVEN_BACK: what was filled */
+    uint64_t given_back_bytes; /* GIVEN_BACK: how much of it */
     uint32_t filled_stack;
     bool has_peak;
     uint64_t last_peak; /* requested bytes at the highest point of the last whole period */

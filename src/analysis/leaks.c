@@ -319,6 +319,14 @@ static int compare_growth(const void *a, const void *b)
     return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
+/* Whether live memory as a whole rose with the largest cache; else one line only took over what
+ * others gave up, or it is the way back from a dip. */
+static bool has_filled(const struct mt_leaks *l)
+{
+    uint64_t before = l->live.v[0], after = l->live.v[l->live.n - 1];
+    return l->filled_bytes && after > before && after - before >= l->filled_bytes / 2;
+}
+
 static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
 {
     if (out->stacks.n) {
@@ -328,7 +336,7 @@ static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
     out->verdict = above ? MT_LEAK_YES : MT_LEAK_NO;
     out->reason = above                     ? MT_LEAK_RISES
                   : out->bytes_per_step > 0 ? MT_LEAK_BELOW_LINE
-                  : out->filled_bytes       ? MT_LEAK_FILLED
+                  : has_filled(out)         ? MT_LEAK_FILLED
                                             : MT_LEAK_FLAT;
     if (o->capacity && out->bytes_per_step > 0) {
         uint64_t room = o->capacity > out->last_peak ? o->capacity - out->last_peak : 0;
@@ -396,6 +404,7 @@ static void take_back_fill(struct mt_leaks *out, const struct mt_replay *r)
         out->verdict = MT_LEAK_NO;
         out->reason = MT_LEAK_GIVEN_BACK;
         out->filled_bytes = grown;
+        out->given_back_bytes = end - r->end_bytes;
         out->stacks.n = 0;
         out->bytes_per_step = 0;
         out->fit = 0;

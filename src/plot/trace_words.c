@@ -205,7 +205,9 @@ bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
     } else if (l->reason == MT_LEAK_FILLED) {
         mt_buf_printf(b, "Grew by %s, then stayed", mt_size_text(l->filled_bytes, f).s);
     } else if (l->reason == MT_LEAK_GIVEN_BACK) {
-        mt_buf_printf(b, "Grew by %s, then given back", mt_size_text(l->filled_bytes, f).s);
+        mt_buf_printf(b, "Grew by %s, %s of it given back", mt_size_text(l->filled_bytes, f).s,
+                      l->given_back_bytes < l->filled_bytes ? mt_size_text(l->given_back_bytes, f).s
+                                                            : "all");
     } else {
         mt_buf_text(b, "Does not grow from step to step after ");
         mt_label_event(b, l->periods.bounds.v[1]); /* the first period is warm-up */

@@ -38,9 +38,11 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
                         mt_report_size(r, l->filled_bytes).s);
         break;
     case MT_LEAK_GIVEN_BACK:
-        mt_sentence_add(&b,
-                        "memory was filled by %s, one block after the other, and then given back",
-                        mt_report_size(r, l->filled_bytes).s);
+        mt_sentence_add(&b, "memory was filled by %s, one block after the other, and %s given back",
+                        mt_report_size(r, l->filled_bytes).s,
+                        l->given_back_bytes < l->filled_bytes
+                            ? mt_report_size(r, l->given_back_bytes).s
+                            : "all of it was");
         break;
     case MT_LEAK_BELOW_LINE:
         mt_sentence_add(&b,
@@ -92,9 +94,23 @@ static size_t spark_columns(const struct mt_report *r, size_t n)
     return n < most ? n : most;
 }
 
+/* The ends of the series and how it rises; `per_step` NULL: of no account. Where it is the second
+ * half's and runs against the ends, it says so. */
+static void add_ends(struct mt_sentence *b, const struct mt_report *r, const uint64_t *y, size_t n,
+                     const int64_t *per_step)
+{
+    bool rises = y[n - 1] > y[0], falls = y[n - 1] < y[0];
+    mt_sentence_add(b, "%s to %s", mt_report_size(r, y[0]).s, mt_report_size(r, y[n - 1]).s);
+    if (per_step) {
+        bool agrees = rises == (*per_step > 0) && falls == (*per_step < 0);
+        mt_sentence_add(b, ", %s a step%s", mt_report_delta(r, *per_step).s,
+                        agrees ? "" : " in the second half");
+    }
+}
+
 /* Eighths of a line, the least of the series as the lowest. */
 static void print_spark(const struct mt_report *r, const char *title, const uint64_t *y, size_t n,
-                        int64_t per_step)
+                        const int64_t *per_step)
 {
     static const char *const BARS[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     uint64_t low = UINT64_MAX;
@@ -104,8 +120,7 @@ static void print_spark(const struct mt_report *r, const char *title, const uint
         high = y[i] > high ? y[i] : high;
     }
     struct mt_sentence says = {0};
-    mt_sentence_add(&says, "%s to %s, %s a step", mt_report_size(r, y[0]).s,
-                    mt_report_size(r, y[n - 1]).s, mt_report_delta(r, per_step).s);
+    add_ends(&says, r, y, n, per_step);
     size_t columns = spark_columns(r, n);
     fprintf(r->out, "  %-9s", title);
     for (size_t c = 0; c < columns; c++) {
@@ -372,6 +387,14 @@ static void print_causes(const struct mt_report *r, const struct mt_snapshot *s)
     mt_report_prose(r, 0, "memtool leaks --stack full shows the whole call stack.");
 }
 
+/* Whether live memory took at least half of what was reserved anew. */
+static bool live_rises(const struct mt_leaks *l)
+{
+    uint64_t live = l->live.v[l->live.n - 1], reserved = l->reserved.v[l->reserved.n - 1];
+    uint64_t rose = live > l->live.v[0] ? live - l->live.v[0] : 0;
+    return reserved > l->reserved.v[0] && rose >= (reserved - l->reserved.v[0]) / 2;
+}
+
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
                          const struct mt_leaks *l)
 {
@@ -382,7 +405,7 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
         mt_report_prose(r, 0,
                         "Record more steps, or say where a step begins: --period ANNOTATION or "
                         "--period EVENTS.");
-    } else if (l->reserved_bytes_per_step > (int64_t)l->threshold) {
+    } else if (l->reserved_bytes_per_step > (int64_t)l->threshold && !live_rises(l)) {
         fputc('\n', r->out);
         mt_report_prose(r, 0, "Reserved memory grows %s: a growing cache or fragmentation.",
                         l->reason == MT_LEAK_BELOW_LINE ? "much faster than live memory"
@@ -402,8 +425,10 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
     MT_TRY(print_period(r, s, l, err));
     if (l->live.n) {
         double fit = l->stacks.n ? l->fit : 0;
-        print_spark(r, "live", l->live.v, l->live.n, l->bytes_per_step);
-        print_spark(r, "reserved", l->reserved.v, l->reserved.n, l->reserved_bytes_per_step);
+        bool level = l->live.v[0] == l->live.v[l->live.n - 1];
+        print_spark(r, "live", l->live.v, l->live.n,
+                    l->stacks.n || level ? &l->bytes_per_step : NULL);
+        print_spark(r, "reserved", l->reserved.v, l->reserved.n, &l->reserved_bytes_per_step);
         if (fit > 0) {
             mt_report_line(r, 4, "  fit %.3f (1 is a straight line)", fit);
         }

@@ -204,6 +204,30 @@ START_TEST(cache_that_fills_and_stays)
 }
 END_TEST
 
+/* What one line gives up another takes: it fills, but memory as a whole does not. */
+START_TEST(taken_over)
+{
+    struct loop l;
+    uint64_t held[24];
+    loop_begin(&l);
+    for (size_t i = 0; i < MT_COUNT(held); i++) {
+        held[i] = take(&l, OTHER, 8 * MIB);
+    }
+    for (size_t step = 0; step < 48; step++) {
+        annotate(&l, "step");
+        work(&l, 1);
+        if (step < MT_COUNT(held)) {
+            give(&l, held[step], 8 * MIB);
+            take(&l, EXTRA, 8 * MIB);
+        }
+    }
+    const struct mt_leaks *k = judge(&l);
+    ck_assert_int_eq(k->verdict, MT_LEAK_NO);
+    ck_assert_int_eq(k->reason, MT_LEAK_FLAT);
+    loop_end(&l);
+}
+END_TEST
+
 START_TEST(sawtooth)
 {
     struct loop l;
@@ -487,7 +511,7 @@ START_TEST(moments)
 END_TEST
 
 UNIT_MAIN("leaks", one_tensor_kept_a_step, leak_under_varying_inputs, kept_output_of_longer_inputs,
-          tensor_that_is_appended_to, cache_that_fills_and_stays, sawtooth, leak_that_begins_late,
-          slow_leak_and_the_line, leak_of_many_stacks, warm_up_is_not_counted, too_few_periods,
-          annotations_mark_the_steps, inner_loop_of_few_steps, longer_inputs_without_frames,
-          many_periods, lifetimes, moments)
+          tensor_that_is_appended_to, cache_that_fills_and_stays, taken_over, sawtooth,
+          leak_that_begins_late, slow_leak_and_the_line, leak_of_many_stacks,
+          warm_up_is_not_counted, too_few_periods, annotations_mark_the_steps,
+          inner_loop_of_few_steps, longer_inputs_without_frames, many_periods, lifetimes, moments)
