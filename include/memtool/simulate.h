@@ -68,6 +68,8 @@ mt_torch_release mt_sim_release(const struct mt_sim *sim);
 
 /* ---- runs ---- */
 
+/* UNKNOWN: nothing was refused, but the recording goes on behind a refusal that is served here, or
+ * memory that was not accounted for was alive at the peak. */
 enum mt_sim_verdict { MT_SIM_FITS, MT_SIM_OUT_OF_MEMORY, MT_SIM_UNKNOWN };
 
 struct mt_sim_oom {
@@ -90,9 +92,11 @@ struct mt_sim_peak {
 
 /* What was assumed after the run had left the recording. */
 struct mt_sim_assumptions {
-    uint64_t ooms_served;   /* recorded refusals now served and freed at once */
-    uint64_t frees_ignored; /* of recorded allocations that are now refused */
-    uint32_t last_event;    /* of the last of them */
+    uint64_t ooms_served;       /* recorded refusals now served and freed at once */
+    uint64_t requests_after;    /* recorded behind the first of them */
+    uint64_t frees_ignored;     /* of recorded allocations that are now refused */
+    uint32_t last_free_ignored; /* its event */
+    uint32_t last_event;        /* of the last of both */
 };
 
 struct mt_sim_run {

@@ -91,6 +91,7 @@ static void put_assumptions(struct mt_put *p, cJSON *run, const struct mt_sim_ru
     mt_put_u64(p, o, "ooms_served", a->ooms_served);
     mt_put_u64(p, o, "frees_ignored", a->frees_ignored);
     mt_put_known(p, o, "last_event", some, a->last_event);
+    mt_put_known(p, o, "requests_after", a->ooms_served > 0, a->requests_after);
 }
 
 static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v,

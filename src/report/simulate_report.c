@@ -236,20 +236,62 @@ static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)
            x->ooms.v[0].event == y->ooms.v[0].event && x->ooms.v[0].size == y->ooms.v[0].size;
 }
 
-static void print_assumptions(const struct mt_report *r, const struct mt_sim_run *run)
+/* What is told of two runs alike is told once. */
+static bool same_served(const struct mt_sim_run *x, const struct mt_sim_run *y)
 {
+    return !x->recorded && !y->recorded && x->verdict == y->verdict &&
+           x->assumed.ooms_served == y->assumed.ooms_served &&
+           x->assumed.requests_after == y->assumed.requests_after;
+}
+
+/* The refusals of the recording that run i serves, for it and all that serve the same. */
+static void print_served(const struct mt_report *r, const struct mt_sim_result *v, size_t i)
+{
+    const struct mt_sim_run *run = &v->runs[i];
+    const struct mt_sim_assumptions *a = &run->assumed;
+    struct mt_sentence b = {0};
+    size_t others = 0;
+    for (size_t k = 0; k < v->n_runs; k++) {
+        if (k < i && same_served(&v->runs[k], run)) {
+            return;
+        }
+        others += k > i && same_served(&v->runs[k], run);
+    }
+    if (!others) {
+        mt_sentence_add(&b, "  %s serves ", name_of(run));
+    } else if (others + 2 == v->n_runs) {
+        mt_sentence_add(&b, "  each of these settings serves ");
+    } else {
+        mt_sentence_add(&b, "  %s and %zu other setting%s serve ", name_of(run), others,
+                        plural(others));
+    }
+    mt_sentence_add(&b, "%s request%s that failed in the recording",
+                    mt_count_text(a->ooms_served).s, plural(a->ooms_served));
+    if (!a->requests_after) {
+        mt_sentence_add(&b, ", which asks for nothing after that: all of it fits, what the program "
+                            "would have asked for next is not known");
+    } else {
+        mt_sentence_add(&b,
+                        "; how long that memory would have lived is not known, so it is freed "
+                        "at once%s",
+                        run->verdict == MT_SIM_UNKNOWN
+                            ? ". The program would have gone on otherwise: whether that fits is "
+                              "unknown"
+                            : "");
+    }
+    struct mt_report lines = in_lines(r);
+    mt_report_line(&lines, 4, "%s", b.text);
+}
+
+static void print_assumptions(const struct mt_report *r, const struct mt_sim_result *v, size_t i)
+{
+    const struct mt_sim_run *run = &v->runs[i];
     const struct mt_sim_assumptions *a = &run->assumed;
     if (run->recorded) {
         return;
     }
     if (a->ooms_served) {
-        struct mt_report lines = in_lines(r);
-        mt_report_line(
-            &lines, 4,
-            "  %s: serves %s request%s that failed in the recording; how long that memory would "
-            "have lived is not known, so it is freed at once%s",
-            name_of(run), mt_count_text(a->ooms_served).s, plural(a->ooms_served),
-            run->verdict == MT_SIM_UNKNOWN ? ", and what follows may need more" : "");
+        print_served(r, v, i);
     }
     if (a->frees_ignored) {
         mt_report_line(r, 4, "  %s: %s free%s of memory that it refused %s ignored", name_of(run),
@@ -270,10 +312,10 @@ static const struct mt_sim_run *best_of(const struct mt_sim_result *v)
     return best;
 }
 
+/* Whether x ran under a bound of the user's that y did not have. */
 static bool bounds_differ(const struct mt_sim_run *x, const struct mt_sim_run *y)
 {
-    return x->limit.known != y->limit.known || x->limit.bytes != y->limit.bytes ||
-           x->capacity.known != y->capacity.known || x->capacity.bytes != y->capacity.bytes;
+    return x->limit.given != y->limit.given || x->capacity.given != y->capacity.given;
 }
 
 /* Less than a hundredth is not worth a restart. */
@@ -335,7 +377,8 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
             mt_report_line(r, 4, "  Within the bounds that were given, none of these fits.");
         } else {
             mt_report_line(r, 4, "  Within the bounds that were given, the best is: %s (%s).",
-                           name_of(best), verdict_text(best->verdict));
+                           name_of(best),
+                           best->verdict == MT_SIM_FITS ? "fits" : "nothing recorded is refused");
         }
     } else if (recorded->verdict == MT_SIM_OUT_OF_MEMORY) {
         print_cure(r, v, best, recorded);
@@ -343,6 +386,8 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
         mt_report_line(r, 4, "  Best of these: %s reserves %s less at the peak.", name_of(best),
                        mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
         print_how_to(r, v, best);
+    } else if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
+        mt_report_line(r, 4, "  None of these fits, as the recorded settings do.");
     } else {
         mt_report_line(r, 4, "  None of these reserves less than the recorded settings.");
     }
@@ -374,7 +419,7 @@ static void print_notes(const struct mt_report *r, const struct mt_sim_result *v
         if (run->ooms.n && !repeats) {
             print_oom(r, run);
         }
-        print_assumptions(r, run);
+        print_assumptions(r, v, i);
     }
     if (same) {
         mt_report_line(r, 4, "  the same request%s fail%s with %s of the other settings",

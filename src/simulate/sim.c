@@ -132,16 +132,17 @@ void mt_sim_run_release(struct mt_sim_run *r)
     mt_vec_release(&r->ooms);
 }
 
+/* A refusal that is served now leads to another run where the program goes on behind it: what it
+ * then asks for is not the recorded rest. Where nothing is asked for any more, all that was
+ * recorded fits. */
 static void judge(struct mt_sim_run *r)
 {
-    bool assumed = r->assumed.ooms_served + r->assumed.frees_ignored > 0;
-    if (r->n_ooms > 0) {
-        r->verdict = MT_SIM_OUT_OF_MEMORY;
-    } else if (assumed && r->assumed.last_event > r->allocated_peak_event) {
-        r->verdict = MT_SIM_UNKNOWN;
-    } else {
-        r->verdict = MT_SIM_FITS;
-    }
+    const struct mt_sim_assumptions *a = &r->assumed;
+    bool goes_on = a->ooms_served > 0 && a->requests_after > 0;
+    bool unaccounted = a->frees_ignored > 0 && a->last_free_ignored > r->allocated_peak_event;
+    r->verdict = r->n_ooms > 0            ? MT_SIM_OUT_OF_MEMORY
+                 : goes_on || unaccounted ? MT_SIM_UNKNOWN
+                                          : MT_SIM_FITS;
 }
 
 /* The segment events and placements before the replay begins are given. */

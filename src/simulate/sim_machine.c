@@ -86,6 +86,7 @@ static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_blo
     struct mt_alloc_request r = request_of(m, op);
     block->i = 0;
     m->run->requests++;
+    m->run->assumed.requests_after += m->run->assumed.ooms_served > 0;
     if (r.size == 0) {
         return MT_OK; /* PyTorch never asks for nothing: a damaged file */
     }
@@ -116,12 +117,6 @@ static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt
     return MT_OK;
 }
 
-static void assume(struct machine *m, uint64_t *what, const struct op *op)
-{
-    (*what)++;
-    m->run->assumed.last_event = op->event;
-}
-
 static enum mt_status free_at_once(struct machine *m, mt_alloc_block block, const struct op *op,
                                    struct mt_error *err)
 {
@@ -138,7 +133,8 @@ static enum mt_status do_oom(struct machine *m, const struct op *op, struct mt_e
     if (block.i == 0) {
         return MT_OK;
     }
-    assume(m, &m->run->assumed.ooms_served, op);
+    m->run->assumed.ooms_served++;
+    m->run->assumed.last_event = op->event;
     return free_at_once(m, block, op, err);
 }
 
@@ -177,7 +173,8 @@ static enum mt_status do_any_free(struct machine *m, const struct op *op, struct
     if (block.i == 0) {
         /* Refused in this run; or completed early, which needs no assumption. */
         if (op->kind != OP_FREE_COMPLETE) {
-            assume(m, &m->run->assumed.frees_ignored, op);
+            m->run->assumed.frees_ignored++;
+            m->run->assumed.last_free_ignored = m->run->assumed.last_event = op->event;
         }
         return MT_OK;
     }

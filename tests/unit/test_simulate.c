@@ -267,9 +267,28 @@ START_TEST(verdicts)
     ck_assert(is_exact(&run));
     mt_sim_run_release(&run);
     run = under(sim, "");
-    ck_assert_int_eq(run.verdict, MT_SIM_UNKNOWN); /* and the peak was before */
+    ck_assert_int_eq(run.verdict, MT_SIM_FITS); /* and nothing follows */
     ck_assert_uint_eq(run.assumed.ooms_served, 1);
+    ck_assert_uint_eq(run.assumed.requests_after, 0);
     ck_assert_uint_eq(run.n_ooms, 0);
+    mt_sim_run_release(&run);
+    mt_sim_run_release(&recorded);
+    mt_sim_free(sim);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+/* A program that catches the failure goes on: with the memory it would have done otherwise. */
+START_TEST(served_in_the_middle)
+{
+    struct mt_snapshot s = load("simulate/churn_expandable.pickle.gz");
+    struct mt_sim *sim = open_sim(&s, 10 * GIB);
+    struct mt_sim_run recorded = replay(sim), run = under(sim, "");
+    ck_assert_uint_gt(recorded.n_ooms, 0);
+    ck_assert_uint_eq(run.n_ooms, 0);
+    ck_assert_uint_eq(run.assumed.ooms_served, recorded.n_ooms);
+    ck_assert_uint_gt(run.assumed.requests_after, 0);
+    ck_assert_int_eq(run.verdict, MT_SIM_UNKNOWN);
     mt_sim_run_release(&run);
     mt_sim_run_release(&recorded);
     mt_sim_free(sim);
@@ -344,6 +363,7 @@ int main(void)
     tcase_add_loop_test(t, written_runs_replay_exactly, 0, (int)MT_COUNT(CONFS));
     tcase_add_test(t, cut_recordings);
     tcase_add_test(t, verdicts);
+    tcase_add_test(t, served_in_the_middle);
     tcase_add_test(t, refused_in_the_what_if);
     tcase_add_test(t, bounds_are_inferred);
     tcase_add_test(t, candidates_fit_the_recording);
