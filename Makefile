@@ -180,9 +180,10 @@ analyze: $(BUILD)/memtool ## clang-tidy with clang's static analyzer, and cppche
 	$(Q)scripts/analyze $(BUILD)
 
 .PHONY: check-valgrind
-check-valgrind: $(LIVE_TESTS) ## the live allocator's tests under valgrind
+check-valgrind: $(LIVE_TESTS) $(BUILD)/libmemtool_alloc.so $(FAKE_CUDA) ## the live allocator's tests under valgrind, and what a pair costs
 	$(Q)for t in $(LIVE_TESTS); do CK_FORK=no CK_DEFAULT_TIMEOUT=600 TESTDATA=$(CURDIR)/testdata \
 	  valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite $$t || exit 1; done
+	$(Q)LIMITS="700 1900 2900" CC="$(CC)" PYTHON=$(PYTHON) tests/perf/bench-live $(BUILD)
 
 FUZZ_SECONDS ?= 30
 .PHONY: check-fuzz
@@ -213,6 +214,10 @@ metrics: ## sizes of files and functions
 .PHONY: bench
 bench: $(BUILD)/memtool ## measure speed and memory; BENCH_EVENTS=numbers BENCH_FILE=a-snapshot PEER=_memory_viz.py
 	$(Q)MEMTOOL=$(BUILD)/memtool PYTHON=$(PYTHON) tests/perf/bench $(BENCH_FILE)
+
+.PHONY: bench-live
+bench-live: $(BUILD)/libmemtool_alloc.so $(FAKE_CUDA) ## what an allocate and free costs; BENCH_OLD=the folder of another build
+	$(Q)CC="$(CC)" PYTHON=$(PYTHON) tests/perf/bench-live $(BENCH_OLD) $(BUILD)
 
 # ---- installing and packing ---------------------------------------------------------------------
 
