@@ -161,6 +161,7 @@ struct mt_incident {
     const char *program;     /* "vllm", "deepspeed", ... or "" */
     struct mt_str text;      /* the message's first line, cleaned; raw bytes of the input */
     enum mt_verdict verdict;
+    const char *headline; /* what happened, in a sentence that the figures bear; static */
 };
 
 /* Memory over the steps, from the prints of a training loop. */
@@ -173,6 +174,7 @@ enum mt_series_kind {
 };
 
 struct mt_series {
+    const char *file; /* of the log, as given */
     enum mt_series_kind kind;
     uint64_t samples; /* all that were seen */
     uint64_t first_line, last_line;
@@ -203,6 +205,7 @@ enum mt_summary_column {
 };
 
 struct mt_summary_table {
+    const char *file; /* of the log, as given */
     uint64_t line;
     int64_t device;
     int64_t ooms, retries; /* -1: not printed */
@@ -212,6 +215,7 @@ struct mt_summary_table {
 
 /* One card of an nvidia-smi table. */
 struct mt_smi_card {
+    const char *file; /* of the log, as given */
     uint64_t line;
     int64_t device;
     uint64_t used, total; /* bytes */
@@ -280,7 +284,7 @@ struct mt_triage_result {
         rules_said; /* bits 1 << i: evidence[i] is the reason of a verdict, main or beside it */
     const struct mt_advice *advice;
     size_t n_advice;
-    const char *headline; /* what happened, in a sentence that the figures bear; static */
+    const char *headline; /* that of the cause */
     struct mt_str why;    /* one or two sentences */
     const struct mt_series *series;
     size_t n_series;
@@ -290,7 +294,7 @@ struct mt_triage_result {
     size_t n_cards;
     const struct mt_triage_shot *shots;
     size_t n_shots;
-    struct mt_str conf; /* PYTORCH_CUDA_ALLOC_CONF in force, "" when not seen */
+    struct mt_str conf; /* PYTORCH_CUDA_ALLOC_CONF in force there, "" when not seen */
     uint64_t lines, bytes;
 };
 

@@ -96,6 +96,7 @@ static void put_series(struct mt_put *p, cJSON *o, const struct mt_triage_result
     for (size_t n = 0; n < x->n_series; n++) {
         const struct mt_series *s = &x->series[n];
         cJSON *one = mt_put_object(p, list, NULL);
+        mt_put_text(p, one, "file", s->file);
         mt_put_text(p, one, "kind", SERIES[s->kind]);
         mt_put_u64(p, one, "samples", s->samples);
         mt_put_u64(p, one, "first_line", s->first_line);
@@ -116,6 +117,7 @@ static void put_tables(struct mt_put *p, cJSON *o, const struct mt_triage_result
     for (size_t n = 0; n < x->n_tables; n++) {
         const struct mt_summary_table *t = &x->tables[n];
         cJSON *one = mt_put_object(p, list, NULL);
+        mt_put_text(p, one, "file", t->file);
         mt_put_u64(p, one, "line", t->line);
         put_i64_known(p, one, "device", t->device);
         put_i64_known(p, one, "num_ooms", t->ooms);
@@ -131,6 +133,7 @@ static void put_tables(struct mt_put *p, cJSON *o, const struct mt_triage_result
     cJSON *cards = mt_put_array(p, o, "cards");
     for (size_t n = 0; n < x->n_cards; n++) {
         cJSON *one = mt_put_object(p, cards, NULL);
+        mt_put_text(p, one, "file", x->cards[n].file);
         mt_put_u64(p, one, "line", x->cards[n].line);
         mt_put_i64(p, one, "device", x->cards[n].device);
         mt_put_u64(p, one, "used_bytes", x->cards[n].used);

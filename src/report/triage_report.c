@@ -10,7 +10,7 @@
 
 #include "triage_bar.h"
 
-enum { STEPS_SHOWN = 3, HINTS_SHOWN = 3 };
+enum { STEPS_SHOWN = 3, LEFT_OUT_LINES = 2 /* what names the rest */, OTHERS_SHOWN = 5 };
 
 struct screen {
     const struct mt_report *r;
@@ -332,15 +332,32 @@ static void build_steps(struct screen *c)
     }
 }
 
-static void print_hints(struct screen *c)
+/* What there was no room for, named in the last line. */
+struct left_out {
+    int steps, hints;
+    struct mt_buf names; /* of the hints */
+    bool recipe;
+};
+
+static int count_steps(const struct screen *c)
+{
+    int n = 0;
+    for (size_t i = 0; i < c->x->n_advice; i++) {
+        n += c->x->advice[i].applies && !is_recipe(&c->x->advice[i]);
+    }
+    return n;
+}
+
+static void print_hints(struct screen *c, struct left_out *left)
 {
     int shown = 0;
+    bool room = true;
     for (size_t i = 0; i < c->x->n_advice; i++) {
         const struct mt_advice *a = &c->x->advice[i];
-        if (a->applies || (c->r->verbose == 0 && shown == HINTS_SHOWN)) {
+        if (a->applies) {
             continue;
         }
-        if (shown++ == 0) {
+        if (shown == 0) {
             mt_buf_char(&c->text, '\n');
             heading(c, MT_COLOR_HEAD, "NOT THE CURE HERE\n");
         }
@@ -350,13 +367,18 @@ static void print_hints(struct screen *c)
         mt_buf_str(&line, a->why);
         wrap(c, "  - ", 4, mt_buf_view(&line));
         drop(c, &line);
-        if (!emit(c, false)) {
-            return;
+        room = room && emit(c, false);
+        if (room) {
+            shown++;
+            continue;
         }
+        mt_buf_reset(&c->text);
+        mt_buf_text(&left->names, left->hints++ ? ", " : "");
+        mt_buf_str(&left->names, a->text);
     }
 }
 
-static void print_recipe(struct screen *c)
+static void print_recipe(struct screen *c, struct left_out *left)
 {
     for (size_t i = 0; i < c->x->n_advice; i++) {
         const struct mt_advice *a = &c->x->advice[i];
@@ -367,11 +389,85 @@ static void print_recipe(struct screen *c)
         heading(c, MT_COLOR_HEAD, "TO BE SURE  ");
         wrap_from(c, 12, 4, a->text);
         print_commands(c, a, "      ");
-        if (!emit(c, false)) {
-            mt_buf_text(&c->text, "\nTo be sure, record a snapshot: add -v to see how.\n");
-            emit(c, false);
+        left->recipe = !emit(c, false);
+    }
+}
+
+/* "1 more step; why torch.cuda.empty_cache() is not the cure here; how to record a snapshot" */
+static void print_left_out(struct screen *c, struct left_out *left)
+{
+    struct mt_buf line = {0};
+    if (left->steps > 0) {
+        mt_buf_printf(&line, "; %d more step%s", left->steps, left->steps == 1 ? "" : "s");
+    }
+    if (left->hints > 0) {
+        mt_buf_text(&line, "; why ");
+        mt_buf_str(&line, mt_buf_view(&left->names));
+        mt_buf_text(&line, left->hints == 1 ? " is" : " are");
+        mt_buf_text(&line, " not the cure here");
+    }
+    mt_buf_text(&line, left->recipe ? "; how to record a snapshot, to be sure" : "");
+    if (line.n > 0) {
+        mt_buf_char(&c->text, '\n');
+        heading(c, MT_COLOR_HEAD, "WITH -v  ");
+        wrap_from(c, 9, 9, (struct mt_str){line.p + 2, line.n - 2});
+        emit(c, true);
+    }
+    drop(c, &line);
+    drop(c, &left->names);
+}
+
+/* ---- other logs ---- */
+
+/* Which event of one log is told in a line: the lower the better. */
+static int weight(const struct mt_incident *i)
+{
+    return (mt_kind_is_oom(i->kind) ? 0 : 4) + (i->kind == MT_KIND_SOFT ? 2 : 0) + i->recovered;
+}
+
+static bool is_told(const struct mt_triage_result *x, size_t n)
+{
+    for (size_t k = 0; k < x->n_incidents; k++) {
+        const struct mt_incident *i = &x->incidents[k];
+        bool better = weight(i) < weight(&x->incidents[n]) ||
+                      (weight(i) == weight(&x->incidents[n]) && k < n);
+        if (k != n && i->file == x->incidents[n].file && better) {
+            return false;
         }
     }
+    return x->incidents[n].file != x->incidents[x->cause].file;
+}
+
+/* Each log but that of the cause: what happened in it. */
+static void print_other_logs(struct screen *c)
+{
+    size_t shown = 0, left = 0;
+    for (size_t n = 0; n < c->x->n_incidents && c->x->cause != SIZE_MAX; n++) {
+        const struct mt_incident *i = &c->x->incidents[n];
+        if (!is_told(c->x, n)) {
+            continue;
+        }
+        if (shown == OTHERS_SHOWN) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0) {
+            mt_buf_char(&c->text, '\n');
+            heading(c, MT_COLOR_HEAD, "OTHER LOGS");
+            mt_buf_text(&c->text, "  (each by itself: memtool triage LOG)\n");
+        }
+        struct mt_buf line = {0};
+        mt_text_safe(&line, mt_str_from(i->file));
+        mt_buf_printf(&line, ":%" PRIu64 ": %s%s (%s)", i->line,
+                      i->recovered && mt_kind_is_oom(i->kind) ? "Survived: " : "", i->headline,
+                      mt_verdict_id(i->verdict));
+        wrap(c, "  ", 4, mt_buf_view(&line));
+        drop(c, &line);
+    }
+    if (left > 0) {
+        mt_buf_printf(&c->text, "  and in %zu more: -v\n", left);
+    }
+    emit(c, true);
 }
 
 /* ---- everything, with -v ---- */
@@ -424,10 +520,15 @@ enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_
     emit(&c, true);
     bool failed = steps.failed;
     mt_buf_release(&steps);
-    print_hints(&c);
-    print_recipe(&c);
+    struct left_out left = {.steps = r->verbose ? 0 : count_steps(&c) - STEPS_SHOWN};
+    c.kept_free = LEFT_OUT_LINES;
+    print_hints(&c, &left);
+    print_recipe(&c, &left);
+    print_left_out(&c, &left);
     if (r->verbose > 0) {
         print_others(&c);
+    } else {
+        print_other_logs(&c);
     }
     failed |= c.text.failed;
     mt_buf_release(&c.text);

@@ -40,6 +40,12 @@ static inline bool mt_program_is(const struct mt_incident *i, const char *progra
     return strcmp(i->program, program) == 0;
 }
 
+/* Weights are being read then: no batch, no context and no cache of requests is there yet. */
+static inline bool mt_incident_loads(const struct mt_incident *i)
+{
+    return strcmp(i->phase, "loading the model") == 0;
+}
+
 /* advice.c: everything for a->facts and a->verdict. */
 void mt_advice_fill(struct mt_advisor *a);
 

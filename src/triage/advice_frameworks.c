@@ -76,6 +76,15 @@ static void advise_ggml(struct mt_advisor *a)
     } else {
         mt_advise_why(a, "Each layer less takes its share off the card.");
     }
+    if (mt_incident_loads(f->incident)) {
+        entry(a, "smaller_model",
+              "Take a smaller quantization: it died while the weights were read.",
+              "llama-server -m MODEL-Q4_K_M.gguf", "Q4 takes about half a byte a parameter.");
+        entry(a, "more_cards", "Or spread the model over several cards.",
+              "llama-server -m MODEL.gguf --tensor-split 1,1",
+              "Weights and KV cache are divided among them.");
+        return;
+    }
     entry(a, "shorter_context", "Use a shorter context, a quantized KV cache, a smaller batch.",
           "llama-server -m MODEL.gguf -c 8192 -ctk q8_0 -ctv q8_0 -ub 256",
           "The KV cache grows with the context, the compute buffer with -ub.");

@@ -5,8 +5,27 @@
 
 /* ---- servers and image tools ---- */
 
+/* What a server's memory budget, batches and contexts have no part in. */
+static void advise_server_weights(struct mt_advisor *a, const char *cards, const char *quantized)
+{
+    mt_advise(a, "more_cards", true);
+    mt_advise_text(a, "It died while the weights were loaded: spread the model over more cards.");
+    mt_advise_command(a, "%s", cards);
+    mt_advise_why(a, "Weights per card halve with two.");
+    mt_advise(a, "smaller_weights", true);
+    mt_advise_text(a, "Or load smaller weights: a quantized checkpoint, or FP8 on the fly.");
+    mt_advise_command(a, "%s", quantized);
+    mt_advise_why(a, "FP8 takes 1 byte a parameter instead of 2, 4-bit half a byte. A shorter "
+                     "context or a smaller budget would not help: nothing of it is taken yet.");
+}
+
 static void advise_vllm(struct mt_advisor *a)
 {
+    if (mt_incident_loads(a->facts->incident)) {
+        advise_server_weights(a, "vllm serve MODEL --tensor-parallel-size 2",
+                              "vllm serve MODEL --quantization fp8");
+        return;
+    }
     mt_advise(a, "less_budget", true);
     mt_advise_text(a, "Leave more outside vLLM's budget: it takes this share of the card for "
                       "weights and KV cache, and what failed comes on top.");
@@ -32,6 +51,12 @@ static void advise_vllm(struct mt_advisor *a)
 
 static void advise_sglang(struct mt_advisor *a)
 {
+    if (mt_incident_loads(a->facts->incident)) {
+        advise_server_weights(a, "python -m sglang.launch_server --model-path MODEL --tp 2",
+                              "python -m sglang.launch_server --model-path MODEL --quantization "
+                              "fp8");
+        return;
+    }
     mt_advise(a, "less_budget", true);
     mt_advise_text(a, "Leave more outside SGLang's static budget (weights and KV pool).");
     mt_advise_command(a, "python -m sglang.launch_server --model-path MODEL --mem-fraction-static "
@@ -58,6 +83,17 @@ static void advise_images(struct mt_advisor *a)
                          : mt_program_is(i, "diffusers") ? "pipe.enable_model_cpu_offload()"
                                                          : "./webui.sh --medvram");
     mt_advise_why(a, "Only the part that works is on the card; each image takes longer.");
+    if (mt_incident_loads(i)) {
+        mt_advise(a, "smaller_weights", true);
+        mt_advise_text(a, "Or load the weights in half precision or quantized: no image was being "
+                          "made yet.");
+        mt_advise_command(a, mt_program_is(i, "comfyui")     ? "python main.py --fp8_e4m3fn-unet"
+                             : mt_program_is(i, "diffusers") ? "DiffusionPipeline.from_pretrained("
+                                                               "NAME, torch_dtype=torch.bfloat16)"
+                                                             : "./webui.sh --medvram-sdxl");
+        mt_advise_why(a, "Half precision takes 2 bytes a parameter instead of 4.");
+        return;
+    }
     mt_advise(a, "smaller_image", true);
     mt_advise_text(a, "Make fewer or smaller images at a time, and decode in tiles.");
     mt_advise_command(a, mt_program_is(i, "diffusers") ? "pipe.enable_vae_tiling()"
@@ -163,7 +199,9 @@ static void advise_loading(struct mt_advisor *a)
 void mt_advice_training(struct mt_advisor *a)
 {
     if (strcmp(a->facts->incident->backend, "mps") == 0) {
-        advise_batch(a);
+        if (!mt_incident_loads(a->facts->incident)) {
+            advise_batch(a);
+        }
         mt_advise(a, "half_precision", true);
         mt_advise_text(a, "Load the model in half precision; close other programs.");
         mt_advise_command(a, "model.to('mps', dtype=torch.float16)");

@@ -115,7 +115,13 @@ static void say_contradictions(struct mt_triage *t)
 /* "while loading the model", "in the forward pass" */
 static const char *preposition(const char *phase)
 {
-    return strncmp(phase, "load", 4) == 0 || strncmp(phase, "capt", 4) == 0 ? "while" : "in";
+    static const char *const DOINGS[] = {"loading", "capturing", "creating"};
+    for (size_t i = 0; i < MT_COUNT(DOINGS); i++) {
+        if (strncmp(phase, DOINGS[i], strlen(DOINGS[i])) == 0) {
+            return "while";
+        }
+    }
+    return "in";
 }
 
 static const char *when(const struct mt_incident *i, char *buf, size_t n)
@@ -152,7 +158,8 @@ static void say_series(struct mt_triage *t)
 {
     for (size_t i = 0; i < t->series.n; i++) {
         const struct mt_series *s = &t->series.v[i];
-        if (s->samples < 4 || s == t->facts.leak) {
+        bool other = t->facts.incident && !mt_triage_speaks_of(t, s->file, t->facts.incident);
+        if (s->samples < 4 || s == t->facts.leak || other) {
             continue;
         }
         if (s->jump > s->max / 5 && s->kind != MT_SERIES_FREE) {
@@ -219,7 +226,7 @@ static void say_device_used(struct mt_triage *t)
 
 static void say_settings(struct mt_triage *t)
 {
-    struct mt_str conf = t->log.conf;
+    struct mt_str conf = t->facts.conf;
     if (conf.n > 0) {
         mt_evidence_add(t, "Allocator settings in force: %.*s.", (int)conf.n, conf.p);
     }
@@ -229,13 +236,14 @@ static void say_settings(struct mt_triage *t)
 static void say_attempts(struct mt_triage *t, const struct mt_triage_result *r)
 {
     const struct mt_incidents *l = &t->log.incidents;
+    const struct mt_incident *cause = &l->list.v[r->cause];
     size_t events = 0, survived = 0;
     for (size_t i = 0; i < l->list.n; i++) {
-        bool counts = mt_kind_is_oom(l->list.v[i].kind) && l->list.v[i].kind != MT_KIND_SOFT;
+        bool counts = mt_kind_is_oom(l->list.v[i].kind) && l->list.v[i].kind != MT_KIND_SOFT &&
+                      l->list.v[i].file == cause->file;
         events += counts;
         survived += counts && l->list.v[i].recovered;
     }
-    const struct mt_incident *cause = &l->list.v[r->cause];
     if (events > 1) {
         mt_evidence_add(t,
                         "%zu out-of-memory events in this log, %zu of them survived; this one "

@@ -30,6 +30,12 @@
 /* No phrase is longer. */
 #define MT_LOG_PHRASE_MAX 64
 
+/* PYTORCH_CUDA_ALLOC_CONF as one log shows it last; text in the arena. */
+struct mt_log_conf {
+    const char *file;
+    struct mt_str text;
+};
+
 struct mt_log_message {
     bool open;
     uint64_t origin;
@@ -82,7 +88,7 @@ struct mt_log {
     struct mt_steps steps;
     struct mt_tables tables;
     size_t conf_changes;
-    struct mt_str conf; /* PYTORCH_CUDA_ALLOC_CONF, in the arena */
+    MT_VEC(struct mt_log_conf) confs; /* one a log at most */
     bool no_memory;
 };
 

@@ -39,6 +39,19 @@ static bool find_name(struct mt_str clean, size_t *at, size_t *begin)
     return false;
 }
 
+/* The entry of the log that is read; NULL when out of memory. Logs come one after the other. */
+static struct mt_log_conf *conf_of(struct mt_log *log)
+{
+    if (log->confs.n == 0 || log->confs.v[log->confs.n - 1].file != log->file) {
+        struct mt_log_conf fresh = {.file = log->file, .text = MT_STR("")};
+        if (!mt_vec_push(&log->confs, fresh)) {
+            log->no_memory = true;
+            return NULL;
+        }
+    }
+    return &log->confs.v[log->confs.n - 1];
+}
+
 void mt_log_conf_take(struct mt_log *log, struct mt_str clean)
 {
     size_t at, begin;
@@ -59,11 +72,12 @@ void mt_log_conf_take(struct mt_log *log, struct mt_str clean)
         return;
     }
     text.n = text.n < 200 ? text.n : 200;
-    if (mt_str_equal(text, log->conf) || log->conf_changes >= MT_LOG_CONF_CHANGES) {
+    struct mt_log_conf *conf = conf_of(log);
+    if (!conf || mt_str_equal(text, conf->text) || log->conf_changes >= MT_LOG_CONF_CHANGES) {
         return;
     }
     struct mt_str copy = mt_arena_copy(log->arena, text.p, text.n);
     log->conf_changes++;
     log->no_memory |= copy.p == NULL;
-    log->conf = copy.p ? copy : log->conf;
+    conf->text = copy.p ? copy : conf->text;
 }

@@ -7,6 +7,7 @@
 #include "log.h"
 
 #define PHASE_LOAD "loading the model"
+#define PHASE_CONTEXT "creating the context" /* llama.cpp: KV cache and compute buffers */
 #define PHASE_OPTIMIZER "the optimizer step"
 #define PHASE_EVALUATION "evaluation"
 #define PHASE_BACKWARD "the backward pass"
@@ -39,6 +40,9 @@
     X("load_state_dict", NULL, PHASE_LOAD, false)                                                  \
     X("load_weights", NULL, PHASE_LOAD, false)                                                     \
     X("load_tensors", NULL, PHASE_LOAD, false)                                                     \
+    X("llama_context", NULL, PHASE_CONTEXT, false)                                                 \
+    X("llama_new_context", NULL, PHASE_CONTEXT, false)                                             \
+    X("llama_kv_cache", NULL, PHASE_CONTEXT, false)                                                \
     X("in _apply", NULL, PHASE_LOAD, false)                                                        \
     X("optimizer.py", NULL, PHASE_OPTIMIZER, false)                                                \
     X("adamw.py", NULL, PHASE_OPTIMIZER, false)                                                    \

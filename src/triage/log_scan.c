@@ -113,6 +113,7 @@ void mt_log_release(struct mt_log *log)
     mt_incidents_release(&log->incidents);
     mt_steps_release(&log->steps);
     mt_tables_release(&log->tables);
+    mt_vec_release(&log->confs);
 }
 
 /* ---- lines ---- */
@@ -360,7 +361,7 @@ static void mark_survived(struct mt_log *log)
         struct mt_incident *incident = &log->incidents.list.v[i];
         for (size_t j = 0; j < log->steps.tracks.n; j++) {
             const struct mt_step_track *t = &log->steps.tracks.v[j];
-            if (t->origin == incident->origin &&
+            if (t->series.file == incident->file && t->origin == incident->origin &&
                 t->series.last_line > incident->last_line + MT_LOG_MESSAGE_LINES + 2) {
                 incident->recovered = true;
             }

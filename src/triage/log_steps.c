@@ -150,11 +150,13 @@ static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
 static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_t origin)
 {
     for (size_t i = 0; i < s->tracks.n; i++) {
-        if (s->tracks.v[i].phrase == phrase && s->tracks.v[i].origin == origin) {
+        const struct mt_step_track *t = &s->tracks.v[i];
+        if (t->phrase == phrase && t->origin == origin && t->series.file == s->file) {
             return &s->tracks.v[i];
         }
     }
     struct mt_step_track fresh = {.origin = origin, .phrase = phrase, .stride = 1};
+    fresh.series.file = s->file;
     fresh.series.kind = MT_STEP_PHRASES[phrase].kind;
     fresh.last_printed = -1;
     if (s->tracks.n >= MT_STEP_SERIES || !mt_vec_push(&s->tracks, fresh)) {

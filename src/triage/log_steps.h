@@ -17,7 +17,7 @@ extern const size_t MT_STEP_PHRASES_N;
 
 /* Samples kept of one series: when it is full, every second one goes. */
 #define MT_STEP_SAMPLES 1024
-/* Series kept: one a kind, origin and phrase; the rest is not looked at. */
+/* Series kept: one a log, kind, origin and phrase; the rest is not looked at. */
 #define MT_STEP_SERIES 32
 
 struct mt_step_sample {
@@ -38,6 +38,7 @@ struct mt_step_track {
 struct mt_steps {
     MT_VEC(struct mt_step_track) tracks;
     uint64_t last_line; /* of the latest sample */
+    const char *file;   /* name of the log that is read, borrowed */
 };
 
 void mt_steps_release(struct mt_steps *s);

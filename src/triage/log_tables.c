@@ -28,7 +28,7 @@ static int64_t integer_behind(struct mt_str s, struct mt_str phrase)
 
 bool mt_tables_title(struct mt_tables *t, struct mt_str squeezed, uint64_t number)
 {
-    struct mt_summary_table table = {.line = number, .ooms = -1, .retries = -1};
+    struct mt_summary_table table = {.file = t->file, .line = number, .ooms = -1, .retries = -1};
     if (t->summaries.n >= MT_LOG_TABLES) {
         return true;
     }
@@ -118,16 +118,26 @@ static int64_t smi_name(struct mt_str before)
     return length > 0 && length <= 2 ? device : -1;
 }
 
+/* How many cards this log has named. */
+static int64_t cards_of(const struct mt_tables *t, const char *file)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->cards.n; i++) {
+        n += t->cards.v[i].file == file;
+    }
+    return n;
+}
+
 bool mt_tables_smi(struct mt_tables *t, struct mt_str squeezed, struct mt_str before,
                    uint64_t number)
 {
-    struct mt_smi_card card = {.line = number};
+    struct mt_smi_card card = {.file = t->file, .line = number};
     if (!smi_use(squeezed, &card) || t->cards.n >= MT_LOG_CARDS) {
         return true;
     }
     card.device = smi_name(before);
     if (card.device < 0) {
-        card.device = (int64_t)t->cards.n;
+        card.device = cards_of(t, t->file);
     }
     return mt_vec_push(&t->cards, card);
 }

@@ -13,6 +13,7 @@
 struct mt_tables {
     MT_VEC(struct mt_summary_table) summaries;
     MT_VEC(struct mt_smi_card) cards;
+    const char *file;   /* name of the log that is read, borrowed */
     bool in_summary;    /* rows of the newest summary may follow */
     unsigned rows_left; /* lines after which it is over */
     int64_t smi_device; /* named by the line before, -1: none */

@@ -66,7 +66,7 @@ void mt_triage_free(struct mt_triage *t)
 
 void mt_triage_name(struct mt_triage *t, const char *file)
 {
-    t->log.file = file ? file : "";
+    t->log.file = t->log.steps.file = t->log.tables.file = file ? file : "";
 }
 
 void *mt_triage_space(struct mt_triage *t, size_t *n)
@@ -130,22 +130,37 @@ static size_t choose_cause(const struct mt_incident *list, size_t n)
 
 /* ---- facts ---- */
 
-static const struct mt_series *leak_of(const struct mt_triage *t)
+bool mt_triage_speaks_of(const struct mt_triage *t, const char *file, const struct mt_incident *i)
+{
+    const struct mt_incidents *l = &t->log.incidents;
+    for (size_t n = 0; n < l->list.n && file != i->file; n++) {
+        if (l->list.v[n].file == file) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct mt_series *leak_of(const struct mt_triage *t,
+                                       const struct mt_incident *incident)
 {
     for (size_t i = 0; i < t->series.n; i++) {
-        if (t->series.v[i].is_leak) {
+        if (t->series.v[i].is_leak && mt_triage_speaks_of(t, t->series.v[i].file, incident)) {
             return &t->series.v[i];
         }
     }
     return NULL;
 }
 
-static const struct mt_summary_table *table_of(const struct mt_triage *t, int64_t device)
+static const struct mt_summary_table *table_of(const struct mt_triage *t,
+                                               const struct mt_incident *incident)
 {
+    int64_t device = incident->device;
     const struct mt_tables *tables = &t->log.tables;
     for (size_t i = tables->summaries.n; i-- > 0;) {
         const struct mt_summary_table *table = &tables->summaries.v[i];
-        if (device < 0 || table->device < 0 || table->device == device) {
+        if ((device < 0 || table->device < 0 || table->device == device) &&
+            mt_triage_speaks_of(t, table->file, incident)) {
             return table;
         }
     }
@@ -159,11 +174,28 @@ static void fill_from_cards(const struct mt_triage *t, struct mt_incident *i)
     for (size_t c = 0; c < tables->cards.n; c++) {
         const struct mt_smi_card *card = &tables->cards.v[c];
         bool same = i->device == card->device || (i->device < 0 && tables->cards.n == 1);
-        if (same && !mt_oom_has(&i->numbers, MT_OOM_TOTAL)) {
+        if (same && mt_triage_speaks_of(t, card->file, i) &&
+            !mt_oom_has(&i->numbers, MT_OOM_TOTAL)) {
             mt_oom_set(&i->numbers, MT_OOM_TOTAL, card->total);
             i->numbers.derived |= 1u << MT_OOM_TOTAL;
         }
     }
+}
+
+/* The settings that a log shows; without an event those of any. */
+static struct mt_str conf_of(const struct mt_triage *t, const struct mt_incident *incident)
+{
+    struct mt_str conf = MT_STR("");
+    for (size_t i = 0; i < t->log.confs.n; i++) {
+        const struct mt_log_conf *c = &t->log.confs.v[i];
+        if (!incident || mt_triage_speaks_of(t, c->file, incident)) {
+            conf = c->text;
+        }
+        if (incident && c->file == incident->file) {
+            break;
+        }
+    }
+    return conf;
 }
 
 /* A setting other than expandable segments whose replay served the request, or NULL. */
@@ -192,10 +224,10 @@ static uint64_t used_on(const struct mt_triage *t, int64_t device)
 static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
 {
     mt_facts_init(f, i);
-    f->leak = leak_of(t);
+    f->leak = leak_of(t, i);
     f->growing = t->shot && mt_shot_leaks(t->shot) ? mt_shot_growing(t, t->shot) : NULL;
     f->growth = f->growing ? (uint64_t)t->shot->leaks.bytes_per_step : 0;
-    f->conf = t->log.conf;
+    f->conf = conf_of(t, i);
     f->expandable_on = mt_str_find(f->conf, MT_STR("expandable_segments:True")) != SIZE_MAX ||
                        (t->shot && t->shot->expandable);
     const struct mt_shot_trial *trial = t->shot ? mt_shot_expandable(t->shot) : NULL;
@@ -208,7 +240,7 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;
     f->device_used = used_on(t, i->device);
     f->account = t->shot ? &t->shot->account : NULL;
-    f->table = table_of(t, i->device);
+    f->table = table_of(t, i);
     if (f->device_used && !mt_facts_has(f, MT_OOM_FREE) && f->total > f->device_used) {
         f->free = f->total - f->device_used;
     }
@@ -216,15 +248,19 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
 
 /* ---- verdicts ---- */
 
-static enum mt_verdict verdict_of(struct mt_triage *t, const struct mt_incident *i)
+static void judge(struct mt_triage *t, struct mt_incident *i)
 {
     struct mt_facts f;
+    i->verdict = MT_VERDICT_NOT_OOM;
+    i->headline = mt_verdict_text(MT_VERDICT_NOT_OOM);
     if (!mt_kind_is_oom(i->kind) ||
         (i->kind == MT_KIND_SOFT && strcmp(i->format, "bfc-soft") == 0)) {
-        return MT_VERDICT_NOT_OOM;
+        return;
     }
     gather_facts(t, &f, i);
-    return mt_rules_primary(&f)->verdict;
+    const struct mt_rule *rule = mt_rules_primary(&f);
+    i->verdict = rule->verdict;
+    i->headline = mt_facts_headline(&f, rule);
 }
 
 static void add_also(struct mt_triage_result *out, enum mt_verdict v)
@@ -340,6 +376,7 @@ static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
     } else {
         apply_rules(t, out);
         t->log.incidents.list.v[out->cause].verdict = out->verdict;
+        t->log.incidents.list.v[out->cause].headline = out->headline;
     }
 }
 
@@ -412,7 +449,7 @@ static void hand_out(struct mt_triage *t, struct mt_triage_result *out)
     out->n_tables = t->log.tables.summaries.n;
     out->cards = t->log.tables.cards.v;
     out->n_cards = t->log.tables.cards.n;
-    out->conf = t->log.conf;
+    out->conf = conf_of(t, out->cause == SIZE_MAX ? NULL : &out->incidents[out->cause]);
     out->lines = t->log.lines;
     out->shots = t->shown.v;
     out->n_shots = t->shown.n;
@@ -440,7 +477,7 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     }
     for (size_t i = 0; i < incidents->list.n; i++) {
         fill_from_cards(t, &incidents->list.v[i]);
-        incidents->list.v[i].verdict = verdict_of(t, &incidents->list.v[i]);
+        judge(t, &incidents->list.v[i]);
     }
     out->cause = choose_cause(incidents->list.v, incidents->list.n);
     if (out->cause == SIZE_MAX) {

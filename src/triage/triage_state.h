@@ -58,6 +58,10 @@ struct mt_triage {
     bool no_memory;
 };
 
+/* Whether what a log holds (step prints, tables, settings) may be said of an event: it is the
+ * event's own log, or one without an event, given to go with it. */
+bool mt_triage_speaks_of(const struct mt_triage *t, const char *file, const struct mt_incident *i);
+
 /* triage_snapshot.c */
 void mt_shots_release(struct mt_triage *t);
 enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)

@@ -208,6 +208,73 @@ START_TEST(a_status_proves_little)
 }
 END_TEST
 
+/* While weights are loaded there is no context, no batch and no cache of requests to make smaller.
+ */
+START_TEST(weights_are_not_the_context)
+{
+    static const char failed[] =
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 144817.04 MiB on device 0: "
+        "cudaMalloc failed: out of memory\n";
+    char log[400];
+    (void)snprintf(log, sizeof log, "load_tensors: loading model tensors\n%s", failed);
+    run(log);
+    ck_assert_str_eq(result.incidents[0].phase, "loading the model");
+    ck_assert_ptr_null(advice("shorter_context"));
+    ck_assert_ptr_nonnull(advice("smaller_model"));
+    (void)snprintf(log, sizeof log, "load_tensors: done\nllama_context: n_ctx = 50176\n%s", failed);
+    run(log);
+    ck_assert_str_eq(result.incidents[0].phase, "creating the context");
+    ck_assert(says("while creating the context"));
+    ck_assert_ptr_nonnull(advice("shorter_context"));
+    run("(EngineCore_0 pid=7) in load_model\n(EngineCore_0 pid=7) " OOM("0", "1.00", "76.00"));
+    ck_assert_ptr_null(advice("shorter"));
+    ck_assert_ptr_null(advice("less_budget"));
+    ck_assert_ptr_nonnull(advice("more_cards"));
+}
+END_TEST
+
+static void feed(const char *file, const char *log)
+{
+    struct mt_error err;
+    mt_triage_name(triage, file);
+    ck_assert_int_eq(mt_triage_feed(triage, log, strlen(log), &err), MT_OK);
+    ck_assert_int_eq(mt_triage_end(triage, &err), MT_OK);
+}
+
+/* Step prints, settings and counts of one log are not said of the event of another. */
+START_TEST(logs_are_kept_apart)
+{
+    struct mt_triage_options options = {0};
+    struct mt_error err;
+    struct mt_buf rising = {0};
+    mt_buf_text(&rising, "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n");
+    for (int i = 0; i < 40; i++) {
+        mt_buf_printf(&rising, "step %d: memory: %d MiB\n", i, 1000 + 100 * i);
+    }
+    mt_triage_free(triage);
+    triage = mt_triage_new(&options);
+    feed("flat.log", OOM("0", "1.00", "76.00"));
+    mt_buf_text(&rising, OOM("0", "2.00", "75.00"));
+    feed("rising.log", rising.p);
+    ck_assert_int_eq(mt_triage_decide(triage, &result, &err), MT_OK);
+    ck_assert_uint_eq(result.n_incidents, 2);
+    ck_assert_int_eq(result.incidents[0].verdict, MT_VERDICT_NOT_ENOUGH);
+    ck_assert_int_eq(result.incidents[1].verdict, MT_VERDICT_LEAK);
+    ck_assert_uint_eq(result.cause, 0);
+    ck_assert_uint_eq(result.conf.n, 0);
+    ck_assert(!says("out-of-memory events in this log"));
+    ck_assert(!says("settings in force"));
+    mt_buf_release(&rising);
+    /* a log without an event goes with that of another */
+    mt_triage_free(triage);
+    triage = mt_triage_new(&options);
+    feed("flat.log", OOM("0", "1.00", "76.00"));
+    feed("env.log", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n");
+    ck_assert_int_eq(mt_triage_decide(triage, &result, &err), MT_OK);
+    ck_assert_text(result.conf, "expandable_segments:True");
+}
+END_TEST
+
 START_TEST(never_batch_advice_where_memory_is_free)
 {
     run("RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total "
@@ -284,9 +351,10 @@ START_TEST(binary_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("triage", holes_that_would_do_are_worth_a_try, a_segment_is_not_the_tensor,
-          a_status_proves_little, repetitions_are_one, what_was_survived_is_no_crash,
-          a_look_alike_beside_an_event, settings_in_force, summary_tables, nvidia_smi,
-          device_used_is_reconciled, when_it_happened, never_batch_advice_where_memory_is_free,
-          contradictions_are_said, ten_thousand_events, binary_is_refused,
-          what_a_message_tells_is_not_denied, a_log_after_a_binary_one)
+UNIT_MAIN("triage", weights_are_not_the_context, logs_are_kept_apart,
+          holes_that_would_do_are_worth_a_try, a_segment_is_not_the_tensor, a_status_proves_little,
+          repetitions_are_one, what_was_survived_is_no_crash, a_look_alike_beside_an_event,
+          settings_in_force, summary_tables, nvidia_smi, device_used_is_reconciled,
+          when_it_happened, never_batch_advice_where_memory_is_free, contradictions_are_said,
+          ten_thousand_events, binary_is_refused, what_a_message_tells_is_not_denied,
+          a_log_after_a_binary_one)
