@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See flame_script.h. A click on a frame zooms to it, "Search" (or Ctrl-F) asks for a regular
- * expression and marks what matches. Texts are fitted anew from the first line of each tip; where that has no room,
- * without file and line.
+ * expression and marks what matches. Texts are fitted anew from the first line of each tip; where
+ * that has no room, without file and line.
  */
 #include "flame_script.h"
 
