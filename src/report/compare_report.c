@@ -76,6 +76,12 @@ static void add_to(struct mt_diff_row *sum, const struct mt_diff_row *row)
     sum->after_count += row->after_count;
 }
 
+/* The rows from one on, which are not shown. */
+static const char *others_word(const struct mt_diff *d, size_t from)
+{
+    return from >= changed_rows(d) ? "unchanged" : d->rows.n - from == 1 ? "other" : "others";
+}
+
 static void other_rows(struct mt_table *t, const struct mt_report *r, const struct mt_diff *d,
                        size_t from)
 {
@@ -84,9 +90,7 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, const stru
     for (size_t i = from; i < d->rows.n; i++) {
         add_to(&sum, &d->rows.v[i]);
     }
-    size_t n = d->rows.n - from;
-    const char *word = from >= changed_rows(d) ? "unchanged" : n == 1 ? "other" : "others";
-    snprintf(label, sizeof label, "[%zu %s]", n, word);
+    snprintf(label, sizeof label, "[%zu %s]", d->rows.n - from, others_word(d, from));
     cells(t, r, &sum, label);
 }
 
@@ -152,8 +156,7 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
         mt_stack_lines(&b, s, stack, r, 6);
     }
     if (shown < c->diff->rows.n) {
-        size_t n = c->diff->rows.n - shown;
-        mt_buf_printf(&b, n == 1 ? "\n  [%zu other]\n" : "\n  [%zu others]\n", n);
+        mt_buf_printf(&b, "\n  [%zu %s]\n", c->diff->rows.n - shown, others_word(c->diff, shown));
     }
     bool failed = b.failed;
     mt_report_lines(r, mt_buf_view(&b).p);

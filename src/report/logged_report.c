@@ -128,6 +128,21 @@ static const struct mt_logged_table *next_of(const struct mt_logged *l, uint32_t
     return NULL;
 }
 
+/* Tables of one log that the other has no counterpart of. */
+static void print_alone(const struct mt_report *r, size_t first, size_t second)
+{
+    struct mt_sentence b = {0};
+    if (first) {
+        mt_sentence_add(&b, "%zu table%s of the first log%s", first, first == 1 ? "" : "s",
+                        second ? " and " : "");
+    }
+    if (second) {
+        mt_sentence_add(&b, "%zu table%s of the second log", second, second == 1 ? "" : "s");
+    }
+    fputc('\n', r->out);
+    mt_report_line(r, 2, "%s %s no counterpart", b.text, first + second == 1 ? "has" : "have");
+}
+
 static void add_pair(struct mt_table *t, const struct mt_logged_table *a,
                      const struct mt_logged_table *b)
 {
@@ -175,10 +190,7 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
     mt_table_free(t);
     size_t more = b->tables.n + alone - a->tables.n;
     if (!r->separator && (alone || more)) {
-        fputc('\n', r->out);
-        mt_report_line(r, 2,
-                       "%zu table%s of the first log and %zu of the second have no counterpart",
-                       alone, alone == 1 ? "" : "s", more);
+        print_alone(r, alone, more);
     }
     return status;
 }
