@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,23 @@ static bool is_old_pickle(const uint8_t *p, size_t n)
     return p[1] != 0 && strchr(second, p[1]) != NULL;
 }
 
+/* "<!DOCTYPE", "<html"; "<rank0>" is how a log may begin. */
+static bool is_page(const uint8_t *p, size_t n)
+{
+    static const char *const TAGS[] = {"html", "head",  "body", "script", "style", "meta",
+                                       "link", "title", "div",  "pre",    "svg",   "table"};
+    if (n > 1 && (p[1] == '!' || p[1] == '?')) {
+        return true;
+    }
+    for (size_t i = 0; i < MT_COUNT(TAGS); i++) {
+        size_t tag = strlen(TAGS[i]);
+        if (n > tag && strncasecmp((const char *)p + 1, TAGS[i], tag) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum layer sniff(const uint8_t *p, size_t n)
 {
     if (starts(p, n, "\x1f\x8b", 2)) {
@@ -81,12 +99,19 @@ static enum layer sniff(const uint8_t *p, size_t n)
         i++;
     }
     if (i < n && p[i] == '<') {
-        return LAYER_HTML;
+        return is_page(p + i, n - i) ? LAYER_HTML : LAYER_UNKNOWN;
     }
     if (i < n && (p[i] == '{' || p[i] == '[')) {
         return LAYER_JSON;
     }
     return is_old_pickle(p, n) ? LAYER_PICKLE : LAYER_UNKNOWN;
+}
+
+static enum mt_status hint_logs(struct reading *r)
+{
+    return mt_hint(
+        r->err,
+        "snapshots come from torch.cuda.memory._dump_snapshot(); logs go to memtool triage");
 }
 
 static enum mt_status not_a_snapshot(struct reading *r)
@@ -106,9 +131,42 @@ static enum mt_status not_a_snapshot(struct reading *r)
     }
     mt_fail(r->err, MT_FORMAT, 0,
             "not a memory snapshot (neither pickle nor JSON; it begins with byte 0x%02x)", p[0]);
-    return mt_hint(
-        r->err,
-        "snapshots come from torch.cuda.memory._dump_snapshot(); logs go to memtool triage");
+    return hint_logs(r);
+}
+
+/* Whether the first bytes name anything that a snapshot has. Those of a binary pickle do not tell:
+ * it says itself what it is. */
+static bool may_be_log(struct reading *r)
+{
+    enum { HEAD_BYTES = 4096 };
+    static const struct mt_str KEYS[] = {
+        MT_STR_INIT("segments"), MT_STR_INIT("device_traces"), MT_STR_INIT("total_size"),
+        MT_STR_INIT("blocks"),   MT_STR_INIT("action"),        MT_STR_INIT("allocator_settings")};
+    (void)mt_input_need(&r->in,
+                        HEAD_BYTES); /* a short file, or an error that reading meets again */
+    struct mt_str head = {(const char *)r->in.at, mt_input_left(&r->in)};
+    if (head.n > 0 && (uint8_t)head.p[0] == 0x80) {
+        return false;
+    }
+    for (size_t i = 0; i < MT_COUNT(KEYS); i++) {
+        if (mt_str_find(head, KEYS[i]) != SIZE_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "[rank0]: ...", a line of JSON a message, a dictionary that Python printed: these begin like JSON
+ * or like an old pickle, and what is wrong with them as such helps nobody. */
+static enum mt_status refuse_log(struct reading *r)
+{
+    struct mt_error *err = r->err;
+    if (strncmp(err->text, "not a memory", 12) != 0) {
+        char why[sizeof err->text];
+        memcpy(why, err->text, sizeof why);
+        (void)mt_fail(err, MT_FORMAT, err->offset, "not a memory snapshot (%.200s)", why);
+    }
+    return err->hint[0] ? err->code : hint_logs(r);
 }
 
 /* ---- layers ---- */
@@ -184,8 +242,14 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     if (layer == LAYER_JSON && starts(r->in.at, mt_input_left(&r->in), "\xef\xbb\xbf", 3)) {
         r->in.at += 3;
     }
+    bool log = may_be_log(r);
     enum mt_status status =
         layer == LAYER_JSON ? mt_json_read(&r->in, m) : mt_pickle_read(&r->in, m, &r->source);
+    log = log && mt_builder_n_events(m->builder) == 0 && m->schema.segments.n == 0 &&
+          r->in.failure.code == MT_OK;
+    if (status == MT_FORMAT && log) {
+        return refuse_log(r);
+    }
     if (status != MT_OK && can_salvage(r, status)) {
         status = salvage(r, m);
     } else if (status != MT_OK && r->err->hint[0] == '\0' && mt_builder_n_events(m->builder)) {
@@ -193,7 +257,8 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
                 "%zu of the events before that point are readable; add --salvage to use them",
                 mt_builder_n_events(m->builder));
     }
-    return status == MT_OK ? mt_machine_finish(m) : status;
+    status = status == MT_OK ? mt_machine_finish(m) : status;
+    return status == MT_FORMAT && log ? refuse_log(r) : status;
 }
 
 /* What was being read at the damage is the last key of the top, since all writers write one after
