@@ -8,6 +8,7 @@
 #include <memtool/read.h>
 #include <memtool/report_analyses.h>
 #include <memtool/summary.h>
+#include <memtool/unpacked.h>
 
 #include "slurp.h"
 
@@ -78,6 +79,33 @@ static void input_release(struct input *in)
     mt_buf_release(&in->text);
 }
 
+/* A packed log is unpacked in memory, for its tables are looked for in the whole text. */
+static enum mt_status unpack(struct mt_buf *text, struct mt_error *err)
+{
+    char piece[65536];
+    size_t got = 1;
+    struct mt_buf plain = {0};
+    if (!mt_is_gzip(text->p, text->n)) {
+        return MT_OK;
+    }
+    struct mt_unpacked *u = mt_unpacked_new(text->p, text->n, NULL, err);
+    enum mt_status status = u ? MT_OK : err->code;
+    while (status == MT_OK && got > 0) {
+        status = mt_unpacked_read(u, piece, sizeof piece, &got, err);
+        mt_buf_add(&plain, piece, got);
+        if (status == MT_OK && plain.n > MT_SLURP_MOST) {
+            status = mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "too long for this once it is unpacked");
+        }
+    }
+    mt_unpacked_free(u);
+    if (status == MT_OK && plain.failed) {
+        status = mt_fail_nomem(err);
+    }
+    mt_buf_release(text);
+    *text = plain;
+    return status == MT_FORMAT && plain.n > 0 ? MT_OK : status; /* cut off: as far as it goes */
+}
+
 /* Whether the file has a table in it; then *in is a log. */
 static enum mt_status try_log(const char *file, struct input *in, struct mt_error *err)
 {
@@ -85,6 +113,7 @@ static enum mt_status try_log(const char *file, struct input *in, struct mt_erro
     if (!in->text.n) {
         MT_TRY(mt_cli_slurp_file(file, MT_SLURP_MOST, &in->text, err));
     }
+    MT_TRY(unpack(&in->text, err));
     return mt_logged_find(&in->log, mt_buf_view(&in->text), err);
 }
 
@@ -137,8 +166,7 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     }
     if (may_be_log && (log == MT_LIMIT || log == MT_NOMEM)) {
         err = log_err;
-    }
-    if (may_be_log && is_text(mt_buf_view(&in->text))) {
+    } else if (may_be_log && is_text(mt_buf_view(&in->text))) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no table of memory_summary() is in this log");
         mt_hint(&err, "what else it tells of an out-of-memory error: memtool triage %.150s", file);
     } else if (may_be_log && !err.hint[0]) {

@@ -6,6 +6,7 @@
 #include <memtool/read.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_triage.h>
+#include <memtool/unpacked.h>
 
 #include "card_figures.h"
 #include "slurp.h"
@@ -36,8 +37,10 @@ const struct mt_command mt_cmd_triage = {
     .summary = "why did it die, and what to try first",
     .usage = "[options] LOG|SNAPSHOT...",
     .description =
-        "Reads logs as they are (any size, colours, rank prefixes, wrapped and cut lines; - is "
-        "standard input), finds the out-of-memory events of PyTorch and of other frameworks, and "
+        "Reads logs as they are (any size, packed with gzip or not, colours, rank prefixes, "
+        "wrapped "
+        "and cut lines; - is standard input), finds the out-of-memory events of PyTorch and of "
+        "other frameworks, and "
         "says what held the memory, why the request did not fit, and what to try first. "
         "Look-alikes "
         "(host memory, /dev/shm, disk, SIGKILL) are told apart. With a snapshot it also names the "
@@ -63,7 +66,7 @@ static bool holds(const unsigned char *p, size_t n, const char *word)
     return mt_str_find((struct mt_str){(const char *)p, n}, mt_str_from(word)) != SIZE_MAX;
 }
 
-/* Pickle, gzip, zip (and xz, zstd, which the reader names); JSON and HTML only with a snapshot's
+/* Pickle, zip (and xz, zstd, which the reader names); JSON and HTML only with a snapshot's
  * keys in it, for logs may be either. */
 static bool looks_like_snapshot(const unsigned char *p, size_t n)
 {
@@ -74,9 +77,8 @@ static bool looks_like_snapshot(const unsigned char *p, size_t n)
     if (n < 2) {
         return false;
     }
-    if ((p[0] == 0x80 && p[1] <= 5) || (p[0] == 0x1f && p[1] == 0x8b) ||
-        (p[0] == 'P' && p[1] == 'K') || (p[0] == 0xfd && p[1] == '7') ||
-        (p[0] == 0x28 && p[1] == 0xb5)) {
+    if ((p[0] == 0x80 && p[1] <= 5) || mt_is_gzip(p, n) || (p[0] == 'P' && p[1] == 'K') ||
+        (p[0] == 0xfd && p[1] == '7') || (p[0] == 0x28 && p[1] == 0xb5)) {
         return true;
     }
     if (n > 3 && ((p[0] == '(' && (p[1] == 'd' || p[1] == 'l') && p[2] == 'p' && p[3] == '0') ||
@@ -136,6 +138,38 @@ static int fail_empty(struct mt_cli *cli, const char *file)
     return mt_cli_fail(cli, file, &err);
 }
 
+/* A log that was packed whole, or as far as the job came. */
+static int read_packed_log(struct mt_cli *cli, struct mt_triage *t, const char *file, FILE *in,
+                           const unsigned char *peeked, size_t n)
+{
+    struct mt_error err, end_err;
+    struct mt_unpacked *u = mt_unpacked_new(peeked, n, in, &err);
+    enum mt_status status = u ? MT_OK : err.code;
+    size_t got = 1;
+    uint64_t total = 0;
+    mt_triage_name(t, file);
+    while (status == MT_OK && got > 0) {
+        size_t room;
+        void *space = mt_triage_space(t, &room);
+        status = mt_unpacked_read(u, space, room, &got, &err);
+        total += got;
+        if (got > 0 && mt_triage_commit(t, got, &end_err) != MT_OK) {
+            err = end_err;
+            status = err.code;
+            total = 0; /* no log: nothing of it counts */
+        }
+    }
+    mt_unpacked_free(u);
+    if (status == MT_OK && total == 0) {
+        return fail_empty(cli, file);
+    }
+    if (mt_triage_end(t, &end_err) != MT_OK) {
+        return mt_cli_fail(cli, file, &end_err);
+    }
+    int code = status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
+    return code == UNREADABLE && total > 0 ? PARTLY : code;
+}
+
 static int read_log(struct mt_cli *cli, struct mt_triage *t, const char *file, FILE *in,
                     const unsigned char *peeked, size_t n)
 {
@@ -192,23 +226,14 @@ static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, str
     return status == MT_OK ? code : mt_cli_fail(cli, file, &err);
 }
 
-/* The reader of snapshots unpacks gzip, that of logs does not. */
-static bool is_packed_log(const char *file, const unsigned char *p, size_t n)
+/* Of packed bytes what they unpack to decides. */
+static bool is_packed_log(const unsigned char *p, size_t n)
 {
-    static const char *const ENDS[] = {".log.gz", ".txt.gz", ".out.gz", ".err.gz"};
-    bool packed = n > 1 && p[0] == 0x1f && p[1] == 0x8b, named = false;
-    for (size_t i = 0; i < MT_COUNT(ENDS); i++) {
-        named |= mt_str_ends(mt_str_from(file), mt_str_from(ENDS[i]));
-    }
-    return packed && named;
-}
-
-static int refuse_packed_log(struct mt_cli *cli, const char *file)
-{
-    struct mt_error err;
-    (void)mt_fail(&err, MT_UNSUPPORTED, MT_NO_OFFSET, "a packed log");
-    (void)mt_hint(&err, "gzip -dc FILE | memtool triage -");
-    return mt_cli_fail(cli, file, &err);
+    unsigned char *head = mt_is_gzip(p, n) ? mt_mem_alloc(PEEK_BYTES, 1) : NULL;
+    size_t unpacked = head ? mt_unpacked_head(p, n, head, PEEK_BYTES) : 0;
+    bool log = unpacked > 0 && !looks_like_snapshot(head, unpacked);
+    mt_mem_free(head);
+    return log;
 }
 
 static int read_input(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
@@ -225,8 +250,8 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
         size_t n = fread(peek, 1, PEEK_BYTES, in);
         if (n == 0 && ferror(in)) {
             code = fail_io(cli, file, "cannot read");
-        } else if (is_packed_log(file, peek, n)) {
-            code = refuse_packed_log(cli, file);
+        } else if (is_packed_log(peek, n)) {
+            code = read_packed_log(cli, t, file, in, peek, n);
         } else if (looks_like_snapshot(peek, n)) {
             code = read_snapshot(cli, common, t, file, in, peek, n, inputs);
         } else {
