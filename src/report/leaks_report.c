@@ -11,6 +11,44 @@ enum { SPARK_LEFT = 11, SPARK_COLUMNS = 48, SPARK_LEAST = 8 };
 
 /* ---- the verdict ---- */
 
+static void add_reason(struct mt_sentence *b, const struct mt_report *r, const struct mt_leaks *l)
+{
+    uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
+    size_t steps = mt_periods_count(&l->periods);
+    switch (l->reason) {
+    case MT_LEAK_NO_EVENTS: mt_sentence_add(b, "the file has no events to judge by"); break;
+    case MT_LEAK_NO_PERIOD: mt_sentence_add(b, "nothing in the trace repeats often enough"); break;
+    case MT_LEAK_TOO_SHORT:
+        mt_sentence_add(b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
+                        steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
+        break;
+    case MT_LEAK_FLAT:
+        mt_sentence_add(b, "what stays alive from step to step does not grow");
+        break;
+    case MT_LEAK_FILLED:
+        mt_sentence_add(b, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
+                        mt_report_size(r, l->filled_bytes).s);
+        break;
+    case MT_LEAK_GIVEN_BACK:
+        mt_sentence_add(b, "memory was filled by %s, one block after the other, and %s given back",
+                        mt_report_size(r, l->filled_bytes).s,
+                        l->given_back_bytes < l->filled_bytes
+                            ? mt_report_size(r, l->given_back_bytes).s
+                            : "all of it was");
+        break;
+    case MT_LEAK_BELOW_LINE:
+        mt_sentence_add(b,
+                        "live memory grows by %s a step; a leak is counted from %s bytes a step on "
+                        "(--threshold)",
+                        mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
+        break;
+    case MT_LEAK_RISES:
+        mt_sentence_add(b, "live memory of device %" PRId32 " grows by %s a step", l->device,
+                        mt_report_size(r, rate).s);
+        break;
+    }
+}
+
 static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
 {
     enum mt_color color = l->verdict == MT_LEAK_YES  ? MT_COLOR_BAD
@@ -21,40 +59,7 @@ static void print_verdict(const struct mt_report *r, const struct mt_leaks *l)
     struct mt_sentence b = {0};
     mt_sentence_add(&b, "%s%s%s: ", mt_color_begin(r, slow ? MT_COLOR_WARN : color),
                     slow ? "Slow rise" : WORD[l->verdict], mt_color_end(r));
-    uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
-    size_t steps = mt_periods_count(&l->periods);
-    switch (l->reason) {
-    case MT_LEAK_NO_EVENTS: mt_sentence_add(&b, "the file has no events to judge by"); break;
-    case MT_LEAK_NO_PERIOD: mt_sentence_add(&b, "nothing in the trace repeats often enough"); break;
-    case MT_LEAK_TOO_SHORT:
-        mt_sentence_add(&b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
-                        steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
-        break;
-    case MT_LEAK_FLAT:
-        mt_sentence_add(&b, "what stays alive from step to step does not grow");
-        break;
-    case MT_LEAK_FILLED:
-        mt_sentence_add(&b, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
-                        mt_report_size(r, l->filled_bytes).s);
-        break;
-    case MT_LEAK_GIVEN_BACK:
-        mt_sentence_add(&b, "memory was filled by %s, one block after the other, and %s given back",
-                        mt_report_size(r, l->filled_bytes).s,
-                        l->given_back_bytes < l->filled_bytes
-                            ? mt_report_size(r, l->given_back_bytes).s
-                            : "all of it was");
-        break;
-    case MT_LEAK_BELOW_LINE:
-        mt_sentence_add(&b,
-                        "live memory grows by %s a step; a leak is counted from %s bytes a step on "
-                        "(--threshold)",
-                        mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
-        break;
-    case MT_LEAK_RISES:
-        mt_sentence_add(&b, "live memory of device %" PRId32 " grows by %s a step", l->device,
-                        mt_report_size(r, rate).s);
-        break;
-    }
+    add_reason(&b, r, l);
     mt_report_prose(r, 2, "%s", b.text);
 }
 
