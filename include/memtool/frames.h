@@ -15,6 +15,9 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
 /* Whether the frame's file says where: it is neither empty nor "??". */
 bool mt_frame_has_file(const struct mt_snapshot *s, const struct mt_frame *f);
 
+/* Whether any frame of the file is a line of Python: one of a program of C has none. O(frames). */
+bool mt_frames_have_python(const struct mt_snapshot *s);
+
 /*
  * Position in the stack (0: innermost) of the frame that stands for it: the innermost of the
  * user's. Without one it is the operator, the outermost compiled frame of PyTorch's that names one

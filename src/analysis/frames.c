@@ -144,6 +144,16 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
     return is_internal_python(file);
 }
 
+bool mt_frames_have_python(const struct mt_snapshot *s)
+{
+    for (size_t i = 1; i < s->n_frames; i++) {
+        if (mt_str_ends(mt_snapshot_str(s, s->frames[i].filename), MT_STR(".py"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- which frame stands for a stack ---- */
 
 static const struct mt_frame *frame_at(const struct mt_snapshot *s, const struct mt_stack *k,

@@ -70,8 +70,10 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     *l = (struct mt_label){.main = {0}};
     if (!k) {
         mt_buf_text(&l->main, "(no stack)");
-        mt_buf_text(&l->sub, s->n_stacks > 1 ? "no frames recorded, as in autograd's threads"
-                                             : "this file has no stacks");
+        mt_buf_text(&l->sub, s->n_stacks <= 1 ? "this file has no stacks"
+                             : mt_frames_have_python(s)
+                                 ? "no frames recorded, as in autograd's threads"
+                                 : "no frames recorded");
         return;
     }
     uint32_t own = style->all_frames ? 0 : mt_stack_telling_frame(s, stack);

@@ -91,7 +91,9 @@ void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
     if (n == 0 && has_frames(s)) {
-        mt_buf_text(b, "(no stack: older than the recording, or not from Python)");
+        mt_buf_text(b, mt_frames_have_python(s)
+                           ? "(no stack: older than the recording, or not from Python)"
+                           : "(no stack: older than the recording)");
         return;
     }
     mt_stack_label(b, s, stack, r);
@@ -117,7 +119,9 @@ void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
                          const struct mt_report *r)
 {
     if ((!stack || !s->stacks[stack].n) && has_frames(s)) {
-        mt_buf_text(b, "(no Python frames: another thread, such as autograd's)");
+        mt_buf_text(b, mt_frames_have_python(s)
+                           ? "(no Python frames: another thread, such as autograd's)"
+                           : "(no stack was recorded)");
     } else {
         mt_stack_label_inner(b, s, stack, r);
     }

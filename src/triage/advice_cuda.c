@@ -55,8 +55,27 @@ static void advise_leak(struct mt_advisor *a)
     mt_advise_why(a, "It names the line of each allocation that is left.");
 }
 
+/* A share of the card that memtool's allocator was told to keep to. */
+static void advise_fraction(struct mt_advisor *a)
+{
+    const struct mt_recorded *r = a->facts->account ? &a->facts->account->recorded : NULL;
+    if (a->verdict != MT_VERDICT_PER_PROCESS_LIMIT || !r || !(r->cached || r->live)) {
+        return;
+    }
+    mt_advise(a, "find_limit", true);
+    mt_advise_text(a,
+                   "Find who sets the limit, and raise or remove it: memtool's allocator keeps to "
+                   "a share of the card that the program or its settings name.");
+    if (r->live) {
+        mt_advise_command(a, "grep -rn memtool_set_memory_fraction .");
+    }
+    mt_advise_command(a, "echo $MEMTOOL_ALLOC_CONF   # per_process_memory_fraction");
+    mt_advise_why(a, "It is a choice of this program or its launcher, not of the card.");
+}
+
 static void advise_free_exceeds(struct mt_advisor *a)
 {
+    advise_fraction(a);
     mt_advise(a, "who_was_there", true);
     mt_advise_text(a, "Run it again and watch the card: another process may have held the memory "
                       "for the moment.");
