@@ -57,6 +57,8 @@ size_t mt_builder_n_events(const struct mt_builder *b);
 /* Sets a rare column of event `index`. */
 bool mt_builder_event_column(struct mt_builder *b, size_t index, enum mt_event_column column,
                              uint32_t value) MT_NODISCARD;
+/* What the column holds where nothing was set. */
+uint32_t mt_builder_column_default(const struct mt_builder *b, enum mt_event_column column);
 
 /* The next device's trace is the events [first, first + n). `host`: it goes to host_traces. */
 bool mt_builder_trace(struct mt_builder *b, size_t first, size_t n, bool host) MT_NODISCARD;

@@ -292,6 +292,11 @@ bool mt_builder_event_column(struct mt_builder *b, size_t index, enum mt_event_c
     return true;
 }
 
+uint32_t mt_builder_column_default(const struct mt_builder *b, enum mt_event_column column)
+{
+    return b->column_defaults[column];
+}
+
 bool mt_builder_trace(struct mt_builder *b, size_t first, size_t n, bool host)
 {
     struct mt_trace t = {first, n};

@@ -91,28 +91,6 @@ static enum mt_status put_event_key(struct mt_machine *m, struct event_parts *f,
     return MT_OK;
 }
 
-static enum mt_status shape_of(struct mt_machine *m, const struct event_parts *f, uint8_t *index)
-{
-    struct mt_schema *s = &m->schema;
-    if (!s->last_shape.valid || s->last_shape.present != f->present ||
-        s->last_shape.action_name != f->action_name) {
-        size_t i = mt_builder_event_shape(m->builder, f->present, f->action_name);
-        if (i == SIZE_MAX && !mt_builder_shapes_full(m->builder)) {
-            return mt_fail_nomem(m->err);
-        }
-        if (i == SIZE_MAX) {
-            return mt_fail(m->err, MT_LIMIT, m->offset,
-                           "more than 255 different sets of keys in trace events");
-        }
-        s->last_shape.present = f->present;
-        s->last_shape.action_name = f->action_name;
-        s->last_shape.index = (uint8_t)i;
-        s->last_shape.valid = true;
-    }
-    *index = s->last_shape.index;
-    return MT_OK;
-}
-
 static enum mt_status add_columns(struct mt_machine *m, const struct event_parts *f, size_t index)
 {
     for (int c = 0; c < MT_COLUMN_COUNT; c++) {
@@ -121,6 +99,29 @@ static enum mt_status add_columns(struct mt_machine *m, const struct event_parts
             return mt_fail_nomem(m->err);
         }
     }
+    return MT_OK;
+}
+
+enum mt_status mt_record_shape(struct mt_machine *m, uint32_t present, uint32_t action_name,
+                               uint8_t *index)
+{
+    struct mt_schema *s = &m->schema;
+    if (!s->last_shape.valid || s->last_shape.present != present ||
+        s->last_shape.action_name != action_name) {
+        size_t i = mt_builder_event_shape(m->builder, present, action_name);
+        if (i == SIZE_MAX && !mt_builder_shapes_full(m->builder)) {
+            return mt_fail_nomem(m->err);
+        }
+        if (i == SIZE_MAX) {
+            return mt_fail(m->err, MT_LIMIT, m->offset,
+                           "more than 255 different sets of keys in trace events");
+        }
+        s->last_shape.present = present;
+        s->last_shape.action_name = action_name;
+        s->last_shape.index = (uint8_t)i;
+        s->last_shape.valid = true;
+    }
+    *index = s->last_shape.index;
     return MT_OK;
 }
 
@@ -142,7 +143,7 @@ enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_
             MT_TRY(mt_field_keep(m, key_word, value, &f.columns[MT_COLUMN_EXTRA]));
         }
     }
-    MT_TRY(shape_of(m, &f, &f.event.shape));
+    MT_TRY(mt_record_shape(m, f.present, f.action_name, &f.event.shape));
     size_t index = mt_builder_n_events(m->builder);
     if (index >= m->max_events) {
         mt_fail(m->err, MT_LIMIT, m->offset, "more than %" PRIu64 " events", m->max_events);

@@ -24,8 +24,12 @@ enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint3
 {
     *m = (struct mt_machine){
         .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events, .last_key = -1};
-    if (!mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
+    m->guesses.v = mt_mem_zalloc(MT_STACK_GUESSES, sizeof *m->guesses.v);
+    if (!m->guesses.v || !mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
         return mt_fail_nomem(err);
+    }
+    for (int c = 0; c < MT_COLUMN_COUNT; c++) {
+        m->column_defaults[c] = mt_builder_column_default(b, (enum mt_event_column)c);
     }
     return mt_schema_init(&m->schema, b, err);
 }
@@ -44,6 +48,7 @@ void mt_machine_release(struct mt_machine *m)
     mt_vec_release(&m->frame_ids);
     mt_vec_release(&m->wides);
     mt_vec_release(&m->floats);
+    mt_mem_free(m->guesses.v);
     mt_schema_release(&m->schema);
 }
 
@@ -171,7 +176,9 @@ enum mt_status mt_machine_append(struct mt_machine *m, size_t from)
     }
     size_t n = m->stack.n - from;
     for (size_t i = from; i < m->stack.n; i++) {
-        MT_TRY(mt_container_settle(m, &m->stack.v[i]));
+        if (mt_word_tag(m->stack.v[i]) == MT_TAG_CONTAINER) { /* a thousand events are none */
+            MT_TRY(mt_container_settle(m, &m->stack.v[i]));
+        }
     }
     enum mt_tag tag = mt_word_tag(m->stack.v[from - 1]);
     if (tag == MT_TAG_FRESH_LIST && n) {
@@ -262,6 +269,9 @@ static enum mt_status shared_pair(struct mt_machine *m, size_t from, mt_word *w)
         m->pairs.v[pool] = (uint32_t)mt_word_payload(*w) + 1;
     }
     *w = mt_word_make(MT_TAG_CONTAINER, m->pairs.v[pool] - 1);
+    m->last_pair.id = id;
+    m->last_pair.word = *w;
+    m->last_pair.pool = (uint32_t)pool;
     return MT_OK;
 }
 
@@ -349,9 +359,9 @@ enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
     } else if (tag == MT_TAG_CONTAINER) {
         mt_container_of(m, w)->memo = (uint32_t)index + 1;
     }
-    if (index < m->memo.packed.n) {
-        memset(m->key_refs, 0,
-               sizeof m->key_refs); /* an entry changes: what was learned may be wrong */
+    if (index < m->memo.packed.n) { /* an entry changes: what was learned may be wrong */
+        memset(m->key_refs, 0, sizeof m->key_refs);
+        mt_stack_guess_forget(&m->guesses);
     }
     return mt_memo_put(&m->memo, index, w) ? MT_OK : mt_fail_nomem(m->err);
 }
@@ -370,7 +380,16 @@ enum mt_status mt_machine_get(struct mt_machine *m, uint64_t index)
 
 enum mt_status mt_machine_remember(struct mt_machine *m, uint32_t memo, mt_word w)
 {
-    return memo == 0 || mt_memo_put(&m->memo, memo - 1, w) ? MT_OK : mt_fail_nomem(m->err);
+    if (memo == 0) {
+        return MT_OK;
+    }
+    mt_word before = 0;
+    bool named = mt_memo_get(&m->memo, memo - 1, &before);
+    enum mt_tag tag = mt_word_tag(before);
+    if (named && tag != MT_TAG_FRESH_DICT && tag != MT_TAG_FRESH_LIST && tag != MT_TAG_CONTAINER) {
+        return MT_OK; /* something else was stored there meanwhile */
+    }
+    return mt_memo_put(&m->memo, memo - 1, w) ? MT_OK : mt_fail_nomem(m->err);
 }
 
 /* ---- ending ---- */

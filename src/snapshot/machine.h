@@ -18,6 +18,7 @@
 
 #include "memo.h"
 #include "schema.h"
+#include "stack_guess.h"
 #include "word.h"
 
 enum mt_container_kind {
@@ -70,7 +71,15 @@ struct mt_machine {
         uint64_t bytes, mask;       /* an opcode with its operand */
         uint32_t n;                 /* its length */
     } key_refs[MT_EVENT_KEY_COUNT]; /* the one that last fetched this key from the memo */
-    struct mt_key_ref last_text;    /* the last short string; `n` is its id */
+    struct mt_key_ref last_text;    /* the last short string, as an opcode with its operand */
+    uint32_t last_text_id;
+    struct {
+        struct mt_pool_id id;
+        mt_word word; /* 0: there was none */
+        uint32_t pool;
+    } last_pair;
+    struct mt_stack_guesses guesses;
+    uint32_t column_defaults[MT_COLUMN_COUNT]; /* of the builder */
     bool torn;      /* memory ran out in the middle of a fast path: nothing may be tried again */
     bool bare_list; /* finished: the top was a list of segments */
     int last_key;   /* finished: enum mt_top_key of the dictionary's last one, -1: none */

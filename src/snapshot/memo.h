@@ -44,6 +44,9 @@ static inline bool mt_memo_get(const struct mt_memo *m, uint64_t index, mt_word 
 /* Stores a word; `index` is at most 2^32 - 2. False: no memory. */
 static inline bool mt_memo_put(struct mt_memo *m, uint64_t index, mt_word w)
 {
+    if (MT_LIKELY(index == m->packed.n && index < m->packed.cap)) {
+        m->packed.v[m->packed.n++] = MT_MEMO_NEVER;
+    }
     while (MT_UNLIKELY(index >= m->packed.n)) {
         if (!mt_vec_push(&m->packed, MT_MEMO_NEVER)) {
             return false;

@@ -80,6 +80,16 @@ static inline bool memoize(struct cursor *c, struct mt_machine *m)
     return !m->torn;
 }
 
+/* PUT opcodes that count up as MEMOIZE does. */
+static inline bool put(struct cursor *c, struct mt_machine *m, uint32_t index, size_t n)
+{
+    if (index != m->memo.packed.n || !memoize(c, m)) {
+        return false;
+    }
+    c->p += n - 1;
+    return true;
+}
+
 static inline bool mark(struct cursor *c, struct mt_machine *m)
 {
     if (m->marks.n >= m->marks.cap || m->marks.n >= m->max_depth) {
@@ -107,6 +117,8 @@ static inline bool trace_op(struct cursor *c, struct mt_pickle *k)
     case MT_OP_EMPTY_DICT: return dict(c, k);
     case MT_OP_EMPTY_LIST: return push(c, mt_word_make(MT_TAG_FRESH_LIST, 0), 1);
     case MT_OP_MEMOIZE: return memoize(c, m);
+    case MT_OP_BINPUT: return put(c, m, p[1], 2);
+    case MT_OP_LONG_BINPUT: return put(c, m, mt_load32(p + 1), 5);
     case MT_OP_MARK: return mark(c, m);
     default: return false;
     }

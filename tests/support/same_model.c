@@ -34,6 +34,13 @@ static bool same_stack(const struct pair *s, uint32_t a, uint32_t b)
     return true;
 }
 
+static bool same_pool(const struct pair *s, size_t i)
+{
+    const struct mt_pool_id *a = &s->a->pools[mt_event_column_get(s->a, i, MT_COLUMN_POOL)];
+    const struct mt_pool_id *b = &s->b->pools[mt_event_column_get(s->b, i, MT_COLUMN_POOL)];
+    return a->a == b->a && a->b == b->b;
+}
+
 static bool same_event(const struct pair *s, size_t i)
 {
     const struct mt_event *a = &s->a->events[i];
@@ -47,7 +54,7 @@ static bool same_event(const struct pair *s, size_t i)
         }
     }
     return a->action == b->action && a->addr == b->addr && a->size == b->size &&
-           a->time_us == b->time_us && same_stack(s, a->stack, b->stack) &&
+           a->time_us == b->time_us && same_pool(s, i) && same_stack(s, a->stack, b->stack) &&
            s->a->streams[a->stream].handle == s->b->streams[b->stream].handle &&
            x->present == y->present && same_str(s, x->action_name, y->action_name) &&
            (mt_event_column_get(s->a, i, MT_COLUMN_EXTRA) == 0) ==
