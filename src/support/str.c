@@ -37,7 +37,8 @@ size_t mt_str_find(struct mt_str s, struct mt_str part)
             return SIZE_MAX;
         }
         i = (size_t)(first - s.p);
-        if (memcmp(first, part.p, part.n) == 0) {
+        /* the last byte first: that the first one fits is no news */
+        if (first[part.n - 1] == part.p[part.n - 1] && memcmp(first, part.p, part.n) == 0) {
             return i;
         }
     }

@@ -13,7 +13,11 @@
 
 #include <ctype.h>
 
+#include <memtool/bytes.h>
 #include <memtool/hash.h>
+
+/* Eight copies of a byte. */
+#define MT_EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (unsigned char)(c))
 
 static bool is_digit(char c)
 {
@@ -149,13 +153,33 @@ static size_t clean_one(struct mt_str s, char *value)
     return n ? n : 1;
 }
 
+/* Bit 7 of each byte that is zero; a byte above such a one may have it as well. */
+static inline uint64_t zero_bytes(uint64_t w)
+{
+    return (w - MT_EACH_BYTE(1)) & ~w & MT_EACH_BYTE(0x80);
+}
+
+/* Whether eight bytes are all plain, a few odd ones (beyond ASCII) left aside. */
+static inline bool all_plain(uint64_t w)
+{
+    uint64_t low = (w - MT_EACH_BYTE(' ')) & ~w & MT_EACH_BYTE(0x80);
+    return (low | zero_bytes(w ^ MT_EACH_BYTE('[')) | zero_bytes(w ^ MT_EACH_BYTE('<')) |
+            zero_bytes(w ^ MT_EACH_BYTE('&')) | zero_bytes(w ^ MT_EACH_BYTE('\\'))) == 0;
+}
+
+static inline bool is_plain(char c)
+{
+    return (unsigned char)c >= ' ' && c != '[' && c != '<' && c != '&' && c != '\\';
+}
+
 static void clean(struct mt_buf *out, struct mt_str raw)
 {
     for (size_t i = 0; i < raw.n;) {
         size_t plain = i; /* most text needs nothing: copy it in runs */
-        while (plain < raw.n && raw.p[plain] != '\x1b' && raw.p[plain] != '[' &&
-               raw.p[plain] != '<' && raw.p[plain] != '&' && raw.p[plain] != '\\' &&
-               (unsigned char)raw.p[plain] >= ' ') {
+        while (plain + 8 <= raw.n && all_plain(mt_load64((const uint8_t *)raw.p + plain))) {
+            plain += 8;
+        }
+        while (plain < raw.n && is_plain(raw.p[plain])) {
             plain++;
         }
         mt_buf_add(out, raw.p + i, plain - i);
@@ -198,15 +222,24 @@ static int64_t number_in(struct mt_str s)
     return n;
 }
 
-static bool contains_folded(struct mt_str s, const char *word)
+static bool begins_folded(struct mt_str s, size_t at, struct mt_str word)
 {
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= s.n; i++) {
-        size_t j = 0;
-        while (j < n && tolower((unsigned char)s.p[i + j]) == word[j]) {
-            j++;
+    if (word.n > s.n - at) {
+        return false;
+    }
+    for (size_t i = 0; i < word.n; i++) {
+        unsigned char c = (unsigned char)s.p[at + i];
+        if ((c >= 'A' && c <= 'Z' ? c | 32 : c) != (unsigned char)word.p[i]) {
+            return false;
         }
-        if (j == n) {
+    }
+    return true;
+}
+
+static bool contains_folded(struct mt_str s, struct mt_str word)
+{
+    for (size_t at = 0; at < s.n; at++) {
+        if (begins_folded(s, at, word)) {
             return true;
         }
     }
@@ -224,18 +257,12 @@ static int64_t number_behind(struct mt_str s, size_t at, const char *between)
     return at < s.n && is_digit(s.p[at]) ? number_in((struct mt_str){s.p + at, s.n - at}) : -1;
 }
 
-static bool begins_folded(struct mt_str s, size_t at, const char *word)
-{
-    size_t n = strlen(word);
-    return n <= s.n - at && contains_folded((struct mt_str){s.p + at, n}, word);
-}
-
 /* "rank3", "Rank 0", "local_rank: 2", "global_rank=7". */
 static int64_t rank_word(struct mt_str s)
 {
     int64_t rank = -1;
     for (size_t at = 0; at < s.n && rank < 0; at++) {
-        rank = begins_folded(s, at, "rank") ? number_behind(s, at + 4, " _-=:#") : -1;
+        rank = begins_folded(s, at, MT_STR("rank")) ? number_behind(s, at + 4, " _-=:#") : -1;
     }
     return rank;
 }
@@ -245,15 +272,17 @@ static int64_t rank_word(struct mt_str s)
 static int64_t group_word(struct mt_str s)
 {
     static const struct {
-        const char *word;
+        struct mt_str word;
         bool within; /* letters may stand before it */
-    } WORDS[] = {{"tp", false},      {"dp", false},    {"pp", false},   {"ep", false},
-                 {"default", false}, {"local", false}, {"worker", true}};
+    } WORDS[] = {{MT_STR_INIT("tp"), false},      {MT_STR_INIT("dp"), false},
+                 {MT_STR_INIT("pp"), false},      {MT_STR_INIT("ep"), false},
+                 {MT_STR_INIT("default"), false}, {MT_STR_INIT("local"), false},
+                 {MT_STR_INIT("worker"), true}};
     for (size_t at = 0; at < s.n; at++) {
         bool begins = at == 0 || !isalpha((unsigned char)s.p[at - 1]);
         for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
             int64_t rank = (begins || WORDS[i].within) && begins_folded(s, at, WORDS[i].word)
-                               ? number_behind(s, at + strlen(WORDS[i].word), " _-=#")
+                               ? number_behind(s, at + WORDS[i].word.n, " _-=#")
                                : -1;
             if (rank >= 0) {
                 return rank;
@@ -300,7 +329,7 @@ static size_t bracket_token(struct mt_str s, struct prefix *p)
     if (rank >= 0) {
         add_origin(p, inside);
         p->rank = rank;
-    } else if (contains_folded(inside, "cuda")) {
+    } else if (contains_folded(inside, MT_STR("cuda"))) {
         return 0; /* "[CUDA] out of memory": says what failed */
     }
     i++;
@@ -319,7 +348,7 @@ static size_t paren_token(struct mt_str s, struct prefix *p)
     }
     struct mt_str inside = {s.p + 1, i - 1};
     if (i >= s.n || s.p[i] != ')' ||
-        !(contains_folded(inside, "pid=") || contains_folded(inside, "rank"))) {
+        !(contains_folded(inside, MT_STR("pid=")) || contains_folded(inside, MT_STR("rank")))) {
         return 0;
     }
     add_origin(p, inside);
@@ -349,14 +378,21 @@ static bool is_time(struct mt_str s, bool after_time)
 {
     size_t marks = 0, points = 0, digits = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] >= '0' && s.p[i] <= '9') {
+        switch (s.p[i]) {
+        case '-':
+        case ':':
+        case '/': marks++; break;
+        case '.':
+        case ',': points++; break;
+        case 'T':
+        case 'Z':
+        case '+':
+        case ']': break;
+        default:
+            if (!is_digit(s.p[i])) {
+                return false;
+            }
             digits++;
-        } else if (strchr("-:/", s.p[i])) {
-            marks++;
-        } else if (strchr(".,", s.p[i])) {
-            points++;
-        } else if (!strchr("TZ+]", s.p[i])) {
-            return false;
         }
     }
     return digits >= 2 && (marks >= (after_time ? 1u : 2u) || points >= 3);
@@ -384,20 +420,20 @@ static size_t time_token(struct mt_str s, struct prefix *p)
 
 static size_t level_token(struct mt_str s, struct prefix *p)
 {
-    static const char *const LEVELS[] = {"INFO",     "WARNING", "WARN",  "ERROR", "DEBUG",
-                                         "CRITICAL", "FATAL",   "TRACE", "USER",  "ERR"};
-    for (size_t i = 0; i < MT_COUNT(LEVELS); i++) {
-        if (s.p[0] != LEVELS[i][0]) {
-            continue;
-        }
-        struct mt_str level = mt_str_from(LEVELS[i]);
-        if (mt_str_starts(s, level) && s.n > level.n &&
+    static const struct mt_str LEVELS[] = {
+        MT_STR_INIT("INFO"),  MT_STR_INIT("WARNING"),  MT_STR_INIT("WARN"),  MT_STR_INIT("ERROR"),
+        MT_STR_INIT("DEBUG"), MT_STR_INIT("CRITICAL"), MT_STR_INIT("FATAL"), MT_STR_INIT("TRACE"),
+        MT_STR_INIT("USER"),  MT_STR_INIT("ERR")};
+    bool upper = s.p[0] >= 'A' && s.p[0] <= 'Z';
+    for (size_t i = 0; upper && i < MT_COUNT(LEVELS); i++) {
+        struct mt_str level = LEVELS[i];
+        if (s.p[0] == level.p[0] && mt_str_starts(s, level) && s.n > level.n &&
             (s.p[level.n] == ' ' || s.p[level.n] == ':')) {
             p->after_time = true;
             return level.n + (s.p[level.n] == ':');
         }
     }
-    if (p->after_time && s.n > 2 && strchr("EWID", s.p[0]) && s.p[1] == ' ') {
+    if (p->after_time && s.n > 2 && s.p[1] == ' ' && strchr("EWID", s.p[0])) {
         return 1;
     }
     return p->after_time && s.n > 2 && s.p[0] == '-' && s.p[1] == ' ' ? 1 : 0;
@@ -458,10 +494,16 @@ static size_t logger_token(struct mt_str s, const struct prefix *p)
     return p->after_time && dashed ? i + 2 : 0;
 }
 
+/* Quotes, comments, tables, Markdown. */
+static bool is_ornament(char c)
+{
+    return c == ' ' || c == '>' || c == '#' || c == '\t' || c == '|' || c == '*';
+}
+
 static size_t prefix_token(struct mt_str s, struct prefix *p)
 {
-    if (strchr("># \t|*", s.p[0])) {
-        return 1; /* quotes, comments, tables, Markdown */
+    if (is_ornament(s.p[0])) {
+        return 1;
     }
     if (s.p[0] == 'E' && mt_str_starts(s, MT_STR("E   "))) {
         return 4; /* pytest */
@@ -507,22 +549,26 @@ static size_t split_prefix(struct mt_str s, struct prefix *p, bool labels)
 
 /* ---- squeezing ---- */
 
+/* What becomes of each byte, 0: nothing. */
+static const unsigned char SQUEEZED[256] =
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0!\"#$%&'()\0+,-./0123456789:;<=>?"
+    "@abcdefghijklmnopqrstuvwxyz[\\]^_"
+    "\0abcdefghijklmnopqrstuvwxyz{|}~\0";
+
 void mt_log_squeeze(struct mt_buf *out, struct mt_str text)
 {
     char piece[256];
-    size_t n = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c <= ' ' || c >= 0x7f || c == '`' || c == '*') {
-            continue;
+    for (size_t i = 0; i < text.n;) {
+        size_t end = text.n - i < sizeof piece ? text.n : i + sizeof piece;
+        size_t n = 0;
+        for (; i < end; i++) { /* without a branch: blanks come when they like */
+            unsigned char c = SQUEEZED[(unsigned char)text.p[i]];
+            piece[n] = (char)c;
+            n += c != 0;
         }
-        piece[n++] = (char)(c >= 'A' && c <= 'Z' ? c | 32 : c);
-        if (n == sizeof piece) {
-            mt_buf_add(out, piece, n);
-            n = 0;
-        }
+        mt_buf_add(out, piece, n);
     }
-    mt_buf_add(out, piece, n);
 }
 
 void mt_log_line_set(struct mt_log_line *line, struct mt_str raw)

@@ -118,6 +118,18 @@ void mt_log_release(struct mt_log *log)
 
 /* ---- lines ---- */
 
+/* "mib/", as rows of nvidia-smi have it: the slash is the rare letter. */
+static bool has_mib_slash(struct mt_str s)
+{
+    const char *end = s.p + s.n;
+    for (const char *p = s.p; p < end && (p = memchr(p, '/', (size_t)(end - p))); p++) {
+        if (p - s.p >= 3 && memcmp(p - 3, "mib", 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str before)
 {
     struct mt_log_line *line = &log->now;
@@ -142,7 +154,7 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     if (marks >> MT_MARK_CONF & 1u) {
         mt_log_conf_take(log, line->clean);
     }
-    if (mt_str_find(line->squeezed, MT_STR("mib/")) != SIZE_MAX) {
+    if (has_mib_slash(line->squeezed)) {
         log->no_memory |=
             !mt_tables_smi(&log->tables, line->squeezed, mt_buf_view(&log->tail), line->number);
     }

@@ -11,13 +11,23 @@
 /* Three bytes with the case bits cut off: the index of every table below. */
 #define MT_MULTI_BLOCKS 32768
 #define MT_MULTI_NONE UINT16_MAX
+#define MT_MULTI_PLACES 8u
+
+/* The first eight bytes of a needle, or all of it: (text | fold) & mask == bytes where it stands.
+ */
+struct mt_multi_head {
+    uint64_t bytes, fold, mask;
+};
 
 struct mt_multi {
     const struct mt_str *needles; /* borrowed, lower case */
+    struct mt_multi_head *heads;
     size_t n;
-    size_t shortest;
-    uint8_t *shift;  /* by block: how far the window may jump; MT_MULTI_BLOCKS of them */
-    uint16_t *first; /* by block: the needle whose window ends in it, or MT_MULTI_NONE */
+    size_t stride; /* two less than the shortest, at most MT_MULTI_PLACES */
+    uint64_t
+        *known; /* a bit for each block: some needle has it in one of its first `stride` places */
+    uint8_t *places; /* by block: bits 1 << place */
+    uint16_t *first; /* by block: a needle that has it in the last of those places, MT_MULTI_NONE */
     uint16_t *next;  /* the next needle of the same block */
 };
 

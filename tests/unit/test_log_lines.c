@@ -2,6 +2,8 @@
 /* Lines as logs have them: what is taken away, what names the writer, what is left. */
 #include "triage/log_lines.h"
 
+#include <stdio.h>
+
 #include "unit.h"
 
 static struct mt_log_line line;
@@ -101,4 +103,39 @@ START_TEST(a_line_of_any_length)
 }
 END_TEST
 
-UNIT_MAIN("log_lines", prefixes_and_marks, writers_are_told_apart, a_line_of_any_length)
+/* Blanks, control bytes, bytes beyond ASCII and Markdown's marks go; letters become small. */
+START_TEST(every_byte_squeezed)
+{
+    for (int c = 0; c < 256; c++) {
+        char byte = (char)c;
+        struct mt_buf out = {0};
+        mt_log_squeeze(&out, (struct mt_str){&byte, 1});
+        bool goes = c <= ' ' || c >= 0x7f || c == '`' || c == '*';
+        ck_assert_uint_eq(out.n, !goes);
+        if (!goes) {
+            ck_assert_int_eq(out.p[0], c >= 'A' && c <= 'Z' ? c + 32 : c);
+        }
+        mt_buf_release(&out);
+    }
+}
+END_TEST
+
+/* Whatever is cleaned away is seen at each of the places that are looked at eight at a time. */
+START_TEST(odd_bytes_at_every_place)
+{
+    static const char *const odd[] = {"\x1b[31m", "[0m", "<b>",    "\r",
+                                      "\t",       "\\n", "&nbsp;", "\x01"};
+    for (size_t i = 0; i < MT_COUNT(odd); i++) {
+        for (size_t at = 0; at < 20; at++) {
+            char text[64] = "";
+            snprintf(text, sizeof text, "%.*s%s%s", (int)at, "abcdefghijklmnopqrstuvwxyz", odd[i],
+                     &"abcdefghijklmnopqrstuvwxyz"[at]);
+            ck_assert_text(set(text)->squeezed, "abcdefghijklmnopqrstuvwxyz");
+            mt_log_line_release(&line);
+        }
+    }
+}
+END_TEST
+
+UNIT_MAIN("log_lines", prefixes_and_marks, writers_are_told_apart, a_line_of_any_length,
+          every_byte_squeezed, odd_bytes_at_every_place)
