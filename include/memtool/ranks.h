@@ -41,7 +41,8 @@ struct mt_rank {
     unsigned known; /* bits 1 << enum mt_rank_figure */
     uint64_t figure[MT_RANK_FIGURE_COUNT];
     bool knows_stacks;
-    MT_VEC(struct mt_rank_stack) stacks; /* ascending by id */
+    MT_VEC(struct mt_rank_stack) stacks; /* ascending by id, each once, when compared */
+    size_t n_sorted;                     /* so many of them are that already */
     uint64_t other_bytes;                /* of the peak, in stacks that a result left out */
     bool knows_growth;
     int64_t bytes_per_step; /* what leaks found; 0: nothing rises */
@@ -70,6 +71,9 @@ size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file) MT_NODISCARD;
  * False when out of memory. */
 bool mt_rank_add_stack(struct mt_ranks *r, size_t index, uint32_t stack, uint64_t bytes,
                        uint64_t count) MT_NODISCARD;
+
+/* Brings the stacks of a rank in order; mt_ranks_compare does so itself. */
+void mt_rank_sort_stacks(struct mt_rank *rank);
 
 struct mt_rank_read_options {
     struct mt_filtered *filtered; /* made for this snapshot */

@@ -3,6 +3,7 @@
  * so that the same stack has the same id in every rank. */
 #include <memtool/ranks.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <memtool/checked.h>
@@ -44,27 +45,41 @@ size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file)
     return rank.file.p && mt_vec_push(&r->ranks, rank) ? r->ranks.n - 1 : SIZE_MAX;
 }
 
+static int by_stack(const void *a, const void *b)
+{
+    const struct mt_rank_stack *x = a, *y = b;
+    return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+void mt_rank_sort_stacks(struct mt_rank *rank)
+{
+    size_t n = 0;
+    if (rank->stacks.n) {
+        qsort(rank->stacks.v, rank->stacks.n, sizeof *rank->stacks.v, by_stack);
+    }
+    for (size_t i = 0; i < rank->stacks.n; i++) {
+        struct mt_rank_stack row = rank->stacks.v[i];
+        struct mt_rank_stack *last = n ? &rank->stacks.v[n - 1] : NULL;
+        if (last && last->stack == row.stack) {
+            last->bytes = mt_add_sat(last->bytes, row.bytes);
+            last->count = mt_add_sat(last->count, row.count);
+        } else {
+            rank->stacks.v[n++] = row;
+        }
+    }
+    rank->stacks.n = rank->n_sorted = n;
+}
+
 bool mt_rank_add_stack(struct mt_ranks *r, size_t index, uint32_t stack, uint64_t bytes,
                        uint64_t count)
 {
+    enum { FEW = 1024 };
     struct mt_rank *rank = &r->ranks.v[index];
-    size_t at = rank->stacks.n;
-    while (at > 0 && rank->stacks.v[at - 1].stack > stack) {
-        at--;
-    }
-    if (at > 0 && rank->stacks.v[at - 1].stack == stack) {
-        struct mt_rank_stack *row = &rank->stacks.v[at - 1];
-        row->bytes = mt_add_sat(row->bytes, bytes);
-        row->count = mt_add_sat(row->count, count);
-        return true;
+    if (rank->stacks.n >= 2 * rank->n_sorted + FEW) { /* so repetitions take no more than twice */
+        mt_rank_sort_stacks(rank);
     }
     struct mt_rank_stack row = {stack, bytes, count};
-    if (!mt_vec_push(&rank->stacks, row)) {
-        return false;
-    }
-    memmove(rank->stacks.v + at + 1, rank->stacks.v + at, (rank->stacks.n - 1 - at) * sizeof row);
-    rank->stacks.v[at] = row;
-    return true;
+    return mt_vec_push(&rank->stacks, row);
 }
 
 /* ---- from a snapshot ---- */

@@ -412,6 +412,9 @@ enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_
     if (r->ranks.n) {
         qsort(r->ranks.v, r->ranks.n, sizeof *r->ranks.v, by_number);
     }
+    for (size_t i = 0; i < r->ranks.n; i++) {
+        mt_rank_sort_stacks(&r->ranks.v[i]);
+    }
     bool ok = prepare(&c);
     if (ok) {
         find_ranges(&c);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sums over segments, blocks and events. The segments are a few thousand; the events can be
- * millions, and their scan is one tight pass (trace_totals.c). Lists of pools, streams and segment
- * sizes are short, so they are searched from the end: neighbours in the file are mostly alike.
+ * millions, and their scan is one tight pass (trace_totals.c).
  */
 #include <memtool/totals.h>
 
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/hash.h>
 #include <memtool/query.h>
 
 #include "trace_totals.h"
@@ -25,29 +25,44 @@ double mt_counters_fragmentation(const struct mt_counters *c)
 
 /* ---- lists that grow by what is found ---- */
 
-static struct mt_counters *pool_counters(struct mt_device_totals *d, struct mt_pool_id id)
+/* Where in the lists of a device a pool and a stream stand. */
+struct places {
+    struct mt_arena arena;
+    struct mt_intern pools; /* the bytes of their ids; place + 1 */
+    struct mt_idmap streams;
+};
+
+static void places_release(struct places *p)
 {
-    for (size_t i = d->private_pools.n; i-- > 0;) {
-        struct mt_pool_totals *p = &d->private_pools.v[i];
-        if (p->id.a == id.a && p->id.b == id.b) {
-            return &p->counters;
-        }
-    }
-    struct mt_pool_totals one = {.id = id};
-    return mt_vec_push(&d->private_pools, one)
-               ? &d->private_pools.v[d->private_pools.n - 1].counters
-               : NULL;
+    mt_intern_release(&p->pools);
+    mt_idmap_release(&p->streams);
+    mt_arena_release(&p->arena);
 }
 
-static struct mt_counters *stream_counters(struct mt_device_totals *d, uint16_t stream)
+static struct mt_counters *pool_counters(struct mt_device_totals *d, struct places *p,
+                                         struct mt_pool_id id)
 {
-    for (size_t i = d->streams.n; i-- > 0;) {
-        if (d->streams.v[i].stream == stream) {
-            return &d->streams.v[i].counters;
-        }
+    size_t place = mt_intern_put(&p->pools, &id, sizeof id);
+    struct mt_pool_totals one = {.id = id};
+    if (place == 0 || (place > d->private_pools.n && !mt_vec_push(&d->private_pools, one))) {
+        return NULL;
+    }
+    return &d->private_pools.v[place - 1].counters;
+}
+
+static struct mt_counters *stream_counters(struct mt_device_totals *d, struct places *p,
+                                           uint16_t stream)
+{
+    const uint32_t *known = mt_idmap_find(&p->streams, stream);
+    if (known) {
+        return &d->streams.v[*known].counters;
     }
     struct mt_stream_totals one = {.stream = stream};
-    return mt_vec_push(&d->streams, one) ? &d->streams.v[d->streams.n - 1].counters : NULL;
+    if (!mt_idmap_put(&p->streams, stream, (uint32_t)d->streams.n) ||
+        !mt_vec_push(&d->streams, one)) {
+        return NULL;
+    }
+    return &d->streams.v[d->streams.n - 1].counters;
 }
 
 static unsigned size_class(uint64_t size)
@@ -63,16 +78,16 @@ struct targets {
     size_t n;
 };
 
-static bool find_targets(struct mt_device_totals *d, const struct mt_segment *segment,
-                         struct targets *t)
+static bool find_targets(struct mt_device_totals *d, struct places *p,
+                         const struct mt_segment *segment, struct targets *t)
 {
-    struct mt_counters *stream = stream_counters(d, segment->stream);
+    struct mt_counters *stream = stream_counters(d, p, segment->stream);
     if (!stream) {
         return false;
     }
     *t = (struct targets){{&d->all, &d->pool[segment->kind], stream}, 3};
     if (segment->pool.a || segment->pool.b) {
-        t->c[t->n++] = pool_counters(d, segment->pool);
+        t->c[t->n++] = pool_counters(d, p, segment->pool);
     }
     return t->c[t->n - 1] != NULL;
 }
@@ -107,12 +122,12 @@ static void count_size_class(struct mt_device_totals *d, const struct mt_block *
     }
 }
 
-static bool count_segment(struct mt_totals *t, struct mt_device_totals *d,
+static bool count_segment(struct mt_totals *t, struct mt_device_totals *d, struct places *p,
                           const struct mt_snapshot *s, struct mt_filtered *f,
                           const struct mt_segment *segment)
 {
     struct targets to;
-    if (!find_targets(d, segment, &to)) {
+    if (!find_targets(d, p, segment, &to)) {
         return false;
     }
     struct mt_segment_size_totals by_size = {segment->total_size, 1, 0, 0};
@@ -176,7 +191,7 @@ static void join_segment_sizes(struct mt_device_totals *d)
     }
 }
 
-static bool count_segments(struct mt_totals *t, struct mt_device_totals *d,
+static bool count_segments(struct mt_totals *t, struct mt_device_totals *d, struct places *p,
                            const struct mt_snapshot *s, struct mt_filtered *f)
 {
     const struct mt_segment *list = d->device < 0 ? s->host_segments : s->segments;
@@ -187,7 +202,7 @@ static bool count_segments(struct mt_totals *t, struct mt_device_totals *d,
         }
         if (!mt_filtered_segment(f, &list[i])) {
             t->segments_left_out++;
-        } else if (!count_segment(t, d, s, f, &list[i])) {
+        } else if (!count_segment(t, d, p, s, f, &list[i])) {
             return false;
         }
     }
@@ -201,7 +216,11 @@ static enum mt_status count_device(struct mt_totals *t, struct mt_device_totals 
                                    const struct mt_snapshot *s, struct mt_filtered *f,
                                    unsigned flags, struct mt_error *err)
 {
-    if (!count_segments(t, d, s, f)) {
+    struct places places = {0};
+    mt_intern_init(&places.pools, &places.arena, 0);
+    bool ok = count_segments(t, d, &places, s, f);
+    places_release(&places);
+    if (!ok) {
         return mt_fail_nomem(err);
     }
     mt_trace_totals_find(d, s, f);

@@ -122,7 +122,7 @@ static bool read_peak(struct mt_ranks *r, size_t index, const cJSON *object)
     struct mt_rank *rank = &r->ranks.v[index];
     const char *by = NULL, *at = NULL;
     forget_figure(rank, MT_RANK_PEAK);
-    rank->stacks.n = 0;
+    rank->stacks.n = rank->n_sorted = 0;
     rank->other_bytes = 0;
     const cJSON *device, *row;
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(object, "devices"))
@@ -146,7 +146,7 @@ static bool read_peak(struct mt_ranks *r, size_t index, const cJSON *object)
     }
     if (at && strcmp(at, "peak") != 0) { /* another moment: not comparable */
         forget_figure(rank, MT_RANK_PEAK);
-        rank->stacks.n = 0;
+        rank->stacks.n = rank->n_sorted = 0;
         rank->knows_stacks = false;
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The builder: vectors that grow, and one string table each for strings, frames and stacks. A frame
- * is interned as the bytes of its struct and a stack as the bytes of its frame ids, so all three
- * share one table and one collision rule. Finishing drops the tables and keeps the vectors.
+ * The builder: vectors that grow, and one string table each for strings, frames, stacks and pools.
+ * A frame is interned as the bytes of its struct and a stack as the bytes of its frame ids, so that
+ * all share one table and one collision rule. Finishing drops the tables and keeps the vectors.
  */
 #include <memtool/builder.h>
 
@@ -23,7 +23,8 @@ struct mt_builder {
     struct mt_intern strings;
     struct mt_intern frame_bytes;
     struct mt_intern stack_bytes;
-    struct mt_idmap stream_index; /* handle -> index; handles written as negatives are searched */
+    struct mt_intern pool_bytes;
+    struct mt_idmap stream_index[2]; /* handle -> index; of those written as negatives, the other */
 
     MT_VEC(struct mt_event) events;
     MT_VEC(uint32_t) columns[MT_COLUMN_COUNT];
@@ -77,7 +78,8 @@ struct mt_builder *mt_builder_new(uint64_t seed)
     mt_intern_init(&b->strings, &b->arena, seed);
     mt_intern_init(&b->frame_bytes, &b->arena, seed);
     mt_intern_init(&b->stack_bytes, &b->arena, seed);
-    b->stream_index.seed = seed;
+    mt_intern_init(&b->pool_bytes, &b->arena, seed);
+    b->stream_index[0].seed = b->stream_index[1].seed = seed;
     b->source = (struct mt_source){.protocol = -1, .damage_offset = MT_NO_OFFSET};
     if (!prepare(b)) {
         mt_builder_free(b);
@@ -90,7 +92,9 @@ static void drop_tables(struct mt_builder *b)
 {
     mt_intern_release(&b->frame_bytes);
     mt_intern_release(&b->stack_bytes);
-    mt_idmap_release(&b->stream_index);
+    mt_intern_release(&b->pool_bytes);
+    mt_idmap_release(&b->stream_index[0]);
+    mt_idmap_release(&b->stream_index[1]);
     mt_mem_free(b->strings.slots);
     b->strings.slots = NULL;
     b->strings.mask = 0;
@@ -178,35 +182,19 @@ uint32_t mt_builder_stack(struct mt_builder *b, const uint32_t *frames, size_t n
 
 /* ---- streams, pools, shapes ---- */
 
-static size_t find_negative_stream(const struct mt_builder *b, uint64_t handle)
-{
-    for (size_t i = 0; i < b->streams.n; i++) {
-        if (b->streams.v[i].handle == handle && b->streams.v[i].negative) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 size_t mt_builder_stream(struct mt_builder *b, uint64_t handle, bool negative)
 {
+    struct mt_idmap *known = &b->stream_index[negative];
     size_t index = b->streams.n;
-    if (negative) {
-        size_t known = find_negative_stream(b, handle);
-        if (known != SIZE_MAX) {
-            return known;
-        }
-    } else {
-        const uint32_t *known = mt_idmap_find(&b->stream_index, handle);
-        if (known) {
-            return *known;
-        }
-        if (!mt_idmap_put(&b->stream_index, handle, (uint32_t)index)) {
-            return SIZE_MAX;
-        }
+    const uint32_t *place = mt_idmap_find(known, handle);
+    if (place) {
+        return *place;
     }
-    if (index >= MAX_STREAMS || !mt_vec_push(&b->streams, ((struct mt_stream){handle, negative}))) {
-        mt_idmap_remove(&b->stream_index, handle, NULL);
+    if (index >= MAX_STREAMS || !mt_idmap_put(known, handle, (uint32_t)index)) {
+        return SIZE_MAX;
+    }
+    if (!mt_vec_push(&b->streams, ((struct mt_stream){handle, negative}))) {
+        mt_idmap_remove(known, handle, NULL);
         return SIZE_MAX;
     }
     return index;
@@ -214,12 +202,11 @@ size_t mt_builder_stream(struct mt_builder *b, uint64_t handle, bool negative)
 
 size_t mt_builder_pool(struct mt_builder *b, struct mt_pool_id id)
 {
-    for (size_t i = 0; i < b->pools.n; i++) {
-        if (b->pools.v[i].a == id.a && b->pools.v[i].b == id.b) {
-            return i;
-        }
+    size_t place = mt_intern_put(&b->pool_bytes, &id, sizeof id);
+    if (place > b->pools.n && !mt_vec_push(&b->pools, id)) {
+        return SIZE_MAX;
     }
-    return b->pools.n < UINT32_MAX && mt_vec_push(&b->pools, id) ? b->pools.n - 1 : SIZE_MAX;
+    return place > 0 && place <= b->pools.n ? place - 1 : SIZE_MAX;
 }
 
 size_t mt_builder_event_shape(struct mt_builder *b, uint32_t present, uint32_t action_name)

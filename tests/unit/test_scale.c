@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Made-up sizes at which a search of everything for everything would take minutes, and so run into
+ * Check's limit of time; as it is, each takes less than a second.
+ */
+#include <memtool/builder.h>
+#include <memtool/ranks.h>
+#include <memtool/totals.h>
+
+#include "plot/page_pieces.h"
+
+#include "make.h"
+#include "unit.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define BASE UINT64_C(0x7f0000000000)
+
+static struct make m;
+static struct mt_error err;
+
+START_TEST(pools_and_streams_of_the_builder)
+{
+    enum { POOLS = 400000, STREAMS = 60000, ROUNDS = 40 };
+    struct mt_builder *b = mt_builder_new(1);
+    ck_assert_ptr_nonnull(b);
+    for (int round = 0; round < 2; round++) {
+        for (int64_t i = 1; i < POOLS; i++) {
+            ck_assert_uint_eq(mt_builder_pool(b, (struct mt_pool_id){i % 7, i}), (size_t)i);
+        }
+    }
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 1; i < STREAMS; i++) {
+            ck_assert_uint_eq(mt_builder_stream(b, i / 2, i % 2), i);
+        }
+    }
+    mt_builder_free(b);
+}
+END_TEST
+
+/* Every segment has a stream and a private pool of its own. */
+START_TEST(totals_of_many_streams_and_pools)
+{
+    enum { N = 65000 };
+    struct mt_totals t;
+    make_begin(&m);
+    for (uint64_t i = 0; i < N; i++) {
+        make_segment(&m, BASE + 2 * MIB * i, 512 * i);
+        m.segment.pool = (struct mt_pool_id){0, (int64_t)i};
+        make_block(&m, 2 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+    }
+    make_end(&m);
+    for (int round = 0; round < 30; round++) {
+        ck_assert_int_eq(mt_totals_find(&t, &m.s, &m.all, 0, &err), MT_OK);
+        ck_assert_uint_eq(t.devices.v[0].streams.n, N);
+        ck_assert_uint_eq(t.devices.v[0].private_pools.n, N - 1);
+        mt_totals_release(&t);
+    }
+    make_free(&m);
+}
+END_TEST
+
+/* Results that list their stacks from the last id to the first, and one a hundred times. */
+START_TEST(stacks_of_a_rank)
+{
+    enum { N = 400000 };
+    struct mt_ranks r;
+    struct mt_ranks_result x;
+    ck_assert_int_eq(mt_ranks_init(&r, 1, &err), MT_OK);
+    size_t i = mt_ranks_of_file(&r, MT_STR("rank0.json"));
+    for (uint32_t stack = 1; stack <= N; stack++) {
+        ck_assert_uint_eq(mt_builder_stack(r.table, &stack, 1), stack);
+    }
+    for (uint32_t stack = N; stack > 0; stack--) {
+        ck_assert(mt_rank_add_stack(&r, i, stack, 1, 1));
+    }
+    for (int again = 0; again < 100; again++) {
+        ck_assert(mt_rank_add_stack(&r, i, 7, 10, 1));
+    }
+    ck_assert_int_eq(mt_ranks_compare(&r, 0.05, &x, &err), MT_OK);
+    ck_assert_uint_eq(r.ranks.v[0].stacks.n, N);
+    ck_assert_uint_eq(r.ranks.v[0].stacks.v[6].bytes, 1001);
+    ck_assert_uint_eq(r.ranks.v[0].stacks.v[6].count, 101);
+    mt_ranks_result_release(&x);
+    mt_ranks_release(&r);
+}
+END_TEST
+
+/* Reserved in one order and given back in another, half of them. */
+START_TEST(pieces_of_many_segments)
+{
+    enum { N = 200000, STEP = 100003 };
+    struct mt_page_pieces p = {0};
+    make_begin(&m);
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t at = i * STEP % N;
+        make_event(&m, MT_ACTION_SEGMENT_ALLOC, BASE + 2 * MIB * at, 2 * MIB, 0);
+    }
+    for (uint64_t i = 0; i < N; i += 2) {
+        make_event(&m, MT_ACTION_SEGMENT_FREE, BASE + 2 * MIB * i, 2 * MIB, 0);
+    }
+    for (uint64_t i = 1; i < N; i += 2) {
+        make_segment(&m, BASE + 2 * MIB * i, 0);
+        make_block(&m, 2 * MIB, MT_BLOCK_INACTIVE, 0, 0);
+    }
+    make_end(&m);
+    ck_assert_int_eq(mt_page_pieces_find(&p, &m.s, 0, &err), MT_OK);
+    ck_assert_uint_eq(p.v.n, N);
+    for (size_t i = 0; i < p.v.n; i++) {
+        ck_assert_uint_eq(p.v.v[i].size, 2 * MIB);
+        ck_assert_uint_eq(p.v.v[i].to == UINT32_MAX, (p.v.v[i].addr - BASE) / (2 * MIB) % 2);
+    }
+    mt_vec_release(&p.v);
+    make_free(&m);
+}
+END_TEST
+
+UNIT_MAIN("scale", pools_and_streams_of_the_builder, totals_of_many_streams_and_pools,
+          stacks_of_a_rank, pieces_of_many_segments)
