@@ -7,7 +7,7 @@
 
 struct mt_topic {
     const char *name;
-    const char *also[6];     /* other words for it, NULL at the end */
+    const char *also[8];     /* other words for it, NULL at the end */
     const char *summary;     /* one line, lower case, no full stop */
     const char *const *text; /* lines of at most 78 columns, NULL at the end */
     const char *const *see;  /* names of other topics, NULL at the end */
@@ -22,8 +22,8 @@ struct mt_topic_group {
 extern const struct mt_topic_group MT_TOPIC_GROUPS[];
 extern const size_t MT_TOPIC_GROUPS_N;
 
-/* The topic of this name, in any case, with '-', '_' or blanks between words; NULL when there is
- * none. */
+/* The topic of this name, in any case, in singular or plural, with '-', '_' or blanks between
+ * words; NULL when there is none. */
 const struct mt_topic *mt_topic_find(const char *word);
 
 /* Errors of all: MT_NOMEM. */

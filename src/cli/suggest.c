@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { MAX_WORD = 40, MAX_EDITS = 2 };
+enum { MAX_WORD = 40, MAX_EDITS = 2, SHORT_WORD = 4 };
 
 static char fold(char c)
 {
@@ -42,8 +42,9 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 const char *mt_suggest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
-    size_t best_distance = MAX_EDITS + 1;
     size_t length = strlen(word);
+    /* of four letters two others leave nothing that was meant */
+    size_t best_distance = length <= SHORT_WORD ? 2 : MAX_EDITS + 1;
     for (size_t i = 0; length <= MAX_WORD && i < n; i++) {
         size_t m = names[i] ? strlen(names[i]) : 0;
         if (m == 0 || m > MAX_WORD) {

@@ -12,6 +12,7 @@ const struct mt_topic_group MT_TOPIC_GROUPS[] = {
     {"Amounts of memory", mt_glossary_memory, GLOSSARY_MEMORY_N},
     {"The allocator", mt_glossary_allocator, GLOSSARY_ALLOCATOR_N},
     {"When memory runs out", mt_glossary_trouble, GLOSSARY_TROUBLE_N},
+    {"Verdicts of triage", mt_glossary_verdicts, GLOSSARY_VERDICTS_N},
     {"Snapshots and reports", mt_glossary_files, GLOSSARY_FILES_N},
     {"Often said, and wrong", mt_glossary_said, GLOSSARY_SAID_N},
 };
@@ -40,7 +41,7 @@ static bool is_named(const struct mt_topic *t, const char *word)
     return named;
 }
 
-const struct mt_topic *mt_topic_find(const char *word)
+static const struct mt_topic *find_named(const char *word)
 {
     for (size_t g = 0; g < MT_TOPIC_GROUPS_N; g++) {
         for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n; i++) {
@@ -50,6 +51,26 @@ const struct mt_topic *mt_topic_find(const char *word)
         }
     }
     return NULL;
+}
+
+/* Reports print one form of a word and people type the other: "hole" is "holes", "hits" "hit". */
+const struct mt_topic *mt_topic_find(const char *word)
+{
+    enum { LONGEST = 60 };
+    char other[LONGEST + 2];
+    const struct mt_topic *topic = find_named(word);
+    size_t n = strlen(word);
+    if (topic || n < 3 || n > LONGEST) {
+        return topic;
+    }
+    memcpy(other, word, n + 1);
+    if (other[n - 1] == 's') {
+        other[n - 1] = '\0';
+    } else {
+        other[n] = 's';
+        other[n + 1] = '\0';
+    }
+    return find_named(other);
 }
 
 /* ---- one topic ---- */

@@ -356,7 +356,7 @@ const struct mt_topic mt_glossary_allocator[] = {
      garbage_collection_threshold_text,
      garbage_collection_threshold_see},
     {"fraction",
-     {"set_per_process_memory_fraction", "limit", "per-process limit", NULL},
+     {"set_per_process_memory_fraction", "limit", "memory fraction", NULL},
      "a limit below the size of the card",
      fraction_text,
      fraction_see},

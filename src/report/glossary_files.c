@@ -72,6 +72,29 @@ static const char *const category_text[] = {
 
 static const char *const category_see[] = {"stack", "profiler", NULL};
 
+static const char *const annotation_text[] = {
+    "A name that the program gave a stretch of time, with",
+    "torch.profiler.record_function or NVTX: \"## step 3 ##\", \"forward\". Newer",
+    "recordings hold them. --annotation NAME keeps their events, --by annotation",
+    "sums up by them, leaks takes them for steps, and plots draw them as bands.", NULL};
+
+static const char *const annotation_see[] = {"event", "recording", "profiler", NULL};
+
+static const char *const what_if_text[] = {
+    "memtool simulate serves the recorded requests once more, under other",
+    "settings or limits.",
+    "",
+    "   fits            every request was served, also the one that failed",
+    "   out_of_memory   it failed again, or earlier",
+    "   unknown         the request that failed is served, but the recording ends",
+    "                   there: what the program did next is not known",
+    "",
+    "First the recording itself is replayed as it was; how exactly that met it",
+    "tells how far the rest is to be trusted.",
+    NULL};
+
+static const char *const what_if_see[] = {"conf", "fragmentation", "cache-hit", NULL};
+
 static const char *const profiler_text[] = {
     "A profiler with profile_memory=True tells what each operator took and gave",
     "back: right for odd allocations. A snapshot tells who is alive: right for",
@@ -125,6 +148,16 @@ const struct mt_topic mt_glossary_files[] = {
      "what memory is for: a guess from call stacks",
      category_text,
      category_see},
+    {"annotation",
+     {"record_function", "nvtx", "user_metadata", "range", NULL},
+     "names that the program gave to stretches of time",
+     annotation_text,
+     annotation_see},
+    {"what-if",
+     {"simulate", "replay", "fits", "unknown", "out_of_memory", "fidelity", NULL},
+     "what a replay under other settings tells",
+     what_if_text,
+     what_if_see},
     {"profiler",
      {"profile_memory", "torch.profiler", NULL},
      "profiler or snapshot: which for what",

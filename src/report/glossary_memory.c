@@ -53,7 +53,8 @@ static const char *const reserved_see[] = {"allocated", "segment", "nvidia-smi",
 static const char *const inactive_split_text[] = {
     "Free blocks in segments that hold more than one block, without expandable",
     "segments: memory that empty_cache cannot give back, because a neighbour in",
-    "the same segment is alive.",
+    "the same segment is alive. stats and memory_summary print it as",
+    "non-releasable.",
     "",
     "   segment   |AAAA|    |BBBBBBBB|      |CC|        |",
     "                   ^^^^          ^^^^^^    ^^^^^^^^",
@@ -106,6 +107,14 @@ static const char *const context_text[] = {
 
 static const char *const context_see[] = {"nvidia-smi", "workers", "ranks", NULL};
 
+static const char *const pinned_text[] = {
+    "Host memory that cannot be paged out, so that the card copies from it at",
+    "full speed and while the program goes on (pin_memory=True, .pin_memory()).",
+    "It is RAM, not GPU memory; too much of it starves the host. Where a report",
+    "says that a stack pins free memory, another thing is meant: see pin.", NULL};
+
+static const char *const pinned_see[] = {"workers", "pin", "not_oom", NULL};
+
 const struct mt_topic mt_glossary_memory[] = {
     {"allocated",
      {"allocated_bytes", "allocated memory", NULL},
@@ -128,7 +137,7 @@ const struct mt_topic mt_glossary_memory[] = {
      reserved_text,
      reserved_see},
     {"inactive_split",
-     {"inactive_split_bytes", NULL},
+     {"inactive_split_bytes", "non-releasable", "non-releasable memory", NULL},
      "free pieces of segments that are partly in use",
      inactive_split_text,
      inactive_split_see},
@@ -147,5 +156,10 @@ const struct mt_topic mt_glossary_memory[] = {
      "what CUDA itself takes on a card, for each process",
      context_text,
      context_see},
+    {"pinned",
+     {"pinned memory", "pin_memory", "page-locked", "host memory", NULL},
+     "host memory that the card reads directly",
+     pinned_text,
+     pinned_see},
 };
 _Static_assert(MT_COUNT(mt_glossary_memory) == GLOSSARY_MEMORY_N, "glossary.h states how many");

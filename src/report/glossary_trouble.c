@@ -38,6 +38,18 @@ static const char *const fragmentation_text[] = {
 static const char *const fragmentation_see[] = {"expandable-segment", "inactive_split",
                                                 "split-merge", "stream", NULL};
 
+static const char *const pin_text[] = {
+    "A live block keeps its whole segment: the free memory beside it cannot go",
+    "back to the driver and serves only requests that fit into its holes. memtool",
+    "frag and triage name the stacks whose blocks hold most free memory this way.",
+    "",
+    "   |A|            free              |   1 live byte may pin 20 MiB",
+    "",
+    "The cure is to allocate what lives long first, or in one buffer.",
+    NULL};
+
+static const char *const pin_see[] = {"fragmentation", "inactive_split", "empty_cache", NULL};
+
 static const char *const leak_text[] = {
     "Tensors that stay alive from step to step: kept in a list, a loss or metric",
     "that keeps its graph (use .item() or .detach()), a cache without a bound.",
@@ -114,12 +126,17 @@ const struct mt_topic mt_glossary_trouble[] = {
      oom_text,
      oom_see},
     {"fragmentation",
-     {"frag", "unallocated", "holes", NULL},
+     {"frag", "unallocated", "holes", "unused", "idle segment", NULL},
      "free memory that cannot be used",
      fragmentation_text,
      fragmentation_see},
+    {"pin",
+     {"pinned by", "holds free", NULL},
+     "a live block that keeps free memory in place",
+     pin_text,
+     pin_see},
     {"leak",
-     {"leaks", "memory leak", "growth", NULL},
+     {"memory leak", "growth", "slope", "a step", NULL},
      "live memory that rises step after step",
      leak_text,
      leak_see},

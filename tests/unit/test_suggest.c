@@ -25,6 +25,8 @@ START_TEST(far)
 {
     ck_assert_ptr_null(suggest("segments"));
     ck_assert_ptr_null(suggest("xy"));
+    ck_assert_ptr_null(suggest("frxy")); /* two of four letters */
+    ck_assert_str_eq(suggest("frat"), "frag");
     ck_assert_ptr_null(suggest(""));
     ck_assert_ptr_null(suggest("a word that is much longer than any name that there is"));
 }

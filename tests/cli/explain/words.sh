@@ -13,3 +13,10 @@ done
 "$MEMTOOL" explain --json fraction
 "$MEMTOOL" explain resrved || echo "exit $?"
 "$MEMTOOL" explain quantum || echo "exit $?"
+# What reports print is explained.
+for t in not_enough oversized_request no_numbers other_process non_pytorch free_exceeds_request \
+    per_process_limit not_oom fragmentation leak non-releasable annotation unused pinned pins pin \
+    hole hits holes hit confidence unknown fits leaks segments; do
+    "$MEMTOOL" explain "$t" | head -n 1
+done
+"$MEMTOOL" explain odd || echo "exit $?"
