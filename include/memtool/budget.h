@@ -13,7 +13,7 @@ struct mt_budget_facts {
     uint64_t peak;      /* requested bytes at the highest point */
     uint64_t reserved;  /* bytes of segments at the highest point */
     uint64_t allocated; /* block bytes at the end */
-    double frag;        /* 1 - allocated / reserved at the end */
+    double frag;        /* share of reserved that is neither allocated nor releasable at the end */
     uint64_t ooms;
     enum mt_leak_verdict leak;
     int64_t bytes_per_step; /* of the device that leaks most */

@@ -30,8 +30,8 @@ struct mt_frag_pool {
 /* A stack whose live blocks keep segments from being given back or reused whole. */
 struct mt_frag_pin {
     uint32_t stack;
-    uint64_t free_held;  /* free bytes of the segments it lies in, shared evenly among the stacks in
-                            each, so that all pins sum to all free memory beside live blocks */
+    uint64_t free_held;  /* free bytes of the segments it lies in that emptying the cache does not
+                            give back, shared evenly among the stacks in each */
     uint64_t alone;      /* of free_held: of segments that hold nothing else */
     uint64_t live_bytes; /* its own in those segments */
     uint64_t segments;
@@ -47,6 +47,7 @@ struct mt_frag {
     uint64_t largest_hole;
     /* What reserved - allocated is made of (rounding lies inside allocated). */
     uint64_t holes;          /* free beside live blocks, on the stream with most memory */
+    uint64_t free_pages;     /* of holes: whole pages of expandable segments, which go back */
     uint64_t idle_segments;  /* wholly free segments of it */
     uint64_t other_stream;   /* free on other streams */
     uint64_t private_pool;   /* free in private pools */

@@ -39,6 +39,13 @@ const struct mt_segment *mt_segment_index_find(const struct mt_segment_index *x,
 const struct mt_block *mt_segment_block_find(const struct mt_snapshot *s,
                                              const struct mt_segment *segment, uint64_t addr);
 
+/* Bytes of a block that emptying the cache gives back to the driver: all of a free block that is a
+ * segment, the whole pages inside a free block of an expandable one; nothing of private pools,
+ * which keep theirs as long as their graph or MemPool lives. (CUDACachingAllocator.cpp,
+ * release_cached_blocks and ExpandableSegment::unmap; pages of 2 MiB in the small and 20 MiB in the
+ * large pool.) */
+uint64_t mt_block_releasable(const struct mt_segment *segment, const struct mt_block *block);
+
 /* ---- what the allocator was told ---- */
 
 /* allocator_settings as far as the file has them. */

@@ -21,7 +21,8 @@ struct mt_counters {
     uint64_t requested;
     uint64_t reserved;
     uint64_t inactive_split;
-    uint64_t inactive; /* all free blocks */
+    uint64_t inactive;   /* all free blocks */
+    uint64_t releasable; /* of them, what emptying the cache gives back to the driver */
     uint64_t largest_free;
     uint64_t segments;
     uint64_t blocks;
@@ -34,6 +35,8 @@ struct mt_counters {
 int64_t mt_counters_free(const struct mt_counters *c);
 /* 1 - allocated / reserved; 0 when nothing is reserved. */
 double mt_counters_fragmentation(const struct mt_counters *c);
+/* The share of reserved memory that is cut up: neither allocated nor releasable. */
+double mt_counters_cut_up(const struct mt_counters *c);
 
 struct mt_pool_totals {
     struct mt_pool_id id;

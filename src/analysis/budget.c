@@ -34,7 +34,7 @@ static void measure_totals(struct mt_budget_facts *out, const struct mt_totals *
 {
     for (size_t i = 0; i < t->devices.n; i++) {
         const struct mt_device_totals *d = &t->devices.v[i];
-        double frag = mt_counters_fragmentation(&d->all);
+        double frag = mt_counters_cut_up(&d->all);
         out->allocated = d->all.allocated > out->allocated ? d->all.allocated : out->allocated;
         out->frag = frag > out->frag ? frag : out->frag;
         out->ooms += d->trace.actions[MT_ACTION_OOM];

@@ -4,11 +4,8 @@
  * pending blocks sum to reserved - allocated: private pools first (nobody else may use them), then
  * other streams, then wholly free segments, and what is left are holes beside live blocks.
  *
- * empty_cache gives back wholly free segments of the default pools on all streams. Of an expandable
- * segment it unmaps the whole pages inside free blocks (CUDACachingAllocator.cpp,
- * release_cached_blocks and ExpandableSegment::unmap; pages of 2 MiB in the small and 20 MiB in the
- * large pool). Private pools keep theirs as long as their graph or MemPool lives, which a snapshot
- * does not tell.
+ * empty_cache gives back wholly free segments of the default pools on all streams, and of an
+ * expandable segment the whole pages inside free blocks (mt_block_releasable).
  */
 #include <memtool/frag.h>
 
@@ -16,10 +13,8 @@
 
 #include <memtool/hash.h>
 #include <memtool/mem.h>
+#include <memtool/query.h>
 #include <memtool/state.h>
-
-#define SMALL_PAGE (UINT64_C(2) << 20)
-#define LARGE_PAGE (UINT64_C(20) << 20)
 
 struct looker {
     const struct mt_snapshot *s;
@@ -73,16 +68,6 @@ struct content {
     uint64_t free, live, largest_hole, pages;
 };
 
-/* Whole pages inside a free block of an expandable segment. */
-static uint64_t unmappable(const struct mt_segment *g, const struct mt_block *b)
-{
-    uint64_t page = g->kind == MT_POOL_SMALL ? SMALL_PAGE : LARGE_PAGE;
-    uint64_t offset = b->addr - g->addr;
-    uint64_t begin = (offset + page - 1) / page;
-    uint64_t end = (offset + b->size) / page;
-    return end > begin ? (end - begin) * page : 0;
-}
-
 static void count_block(struct looker *x, const struct mt_segment *g, const struct mt_block *b,
                         struct content *c)
 {
@@ -90,7 +75,7 @@ static void count_block(struct looker *x, const struct mt_segment *g, const stru
     case MT_BLOCK_INACTIVE:
         c->free += b->size;
         c->largest_hole = b->size > c->largest_hole ? b->size : c->largest_hole;
-        c->pages += g->expandable ? unmappable(g, b) : 0;
+        c->pages += g->expandable ? mt_block_releasable(g, b) : 0;
         x->out->inactive_split += !g->expandable && g->n_blocks > 1 ? b->size : 0;
         return;
     case MT_BLOCK_ALLOCATED:
@@ -127,6 +112,7 @@ static void count_cause(struct mt_frag *out, const struct mt_segment *g, const s
         out->idle_segments += c->free;
     } else {
         out->holes += c->free;
+        out->free_pages += c->pages;
     }
     if (!is_private(g)) {
         out->empty_cache += g->expandable ? c->pages : c->live ? 0 : g->total_size;
@@ -170,11 +156,12 @@ static bool collect_pins(struct looker *x, const struct mt_segment *g)
     return true;
 }
 
-/* Shares the segment's free bytes among the stacks in it; what does not divide goes to the first.
- */
+/* Shares the segment's free bytes that cannot be given back among the stacks in it; what does not
+ * divide goes to the first. */
 static bool share_free(struct looker *x, const struct mt_segment *g, const struct content *c)
 {
-    if (!c->live || !c->free) {
+    uint64_t held = c->free - (c->pages < c->free ? c->pages : c->free);
+    if (!c->live || !held) {
         return true;
     }
     if (!collect_pins(x, g)) {
@@ -183,8 +170,8 @@ static bool share_free(struct looker *x, const struct mt_segment *g, const struc
     uint64_t n = x->present.n;
     for (size_t i = 0; i < n; i++) {
         struct mt_frag_pin *pin = &x->out->pins.v[x->present.v[i]];
-        pin->free_held += c->free / n + (i ? 0 : c->free % n);
-        pin->alone += n == 1 ? c->free : 0;
+        pin->free_held += held / n + (i ? 0 : held % n);
+        pin->alone += n == 1 ? held : 0;
         pin->segments++;
     }
     return true;

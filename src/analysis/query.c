@@ -188,6 +188,24 @@ static void settings_divisions(const struct mt_snapshot *s, const struct mt_valu
     }
 }
 
+#define SMALL_PAGE (UINT64_C(2) << 20)
+#define LARGE_PAGE (UINT64_C(20) << 20)
+
+uint64_t mt_block_releasable(const struct mt_segment *segment, const struct mt_block *block)
+{
+    if (block->state != MT_BLOCK_INACTIVE || segment->pool.a || segment->pool.b) {
+        return 0;
+    }
+    if (!segment->expandable) {
+        return segment->n_blocks == 1 ? block->size : 0;
+    }
+    uint64_t page = segment->kind == MT_POOL_SMALL ? SMALL_PAGE : LARGE_PAGE;
+    uint64_t offset = block->addr - segment->addr;
+    uint64_t begin = offset / page + (offset % page != 0);
+    uint64_t end = offset / page + (offset % page + block->size) / page;
+    return end > begin ? (end - begin) * page : 0;
+}
+
 void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out)
 {
     *out = (struct mt_settings){.present = s->settings != 0, .max_split_size = UINT64_MAX};

@@ -23,6 +23,12 @@ double mt_counters_fragmentation(const struct mt_counters *c)
     return c->reserved ? 1.0 - (double)c->allocated / (double)c->reserved : 0.0;
 }
 
+double mt_counters_cut_up(const struct mt_counters *c)
+{
+    uint64_t whole = mt_add_sat(c->allocated, c->releasable);
+    return c->reserved > whole ? 1.0 - (double)whole / (double)c->reserved : 0.0;
+}
+
 /* ---- lists that grow by what is found ---- */
 
 /* Where in the lists of a device a pool and a stream stand. */
@@ -99,6 +105,7 @@ static void count_block(struct mt_counters *c, const struct mt_segment *segment,
     if (b->state == MT_BLOCK_INACTIVE) {
         bool split = segment->n_blocks > 1 && !segment->expandable;
         c->inactive = mt_add_sat(c->inactive, b->size);
+        c->releasable = mt_add_sat(c->releasable, mt_block_releasable(segment, b));
         c->inactive_split = mt_add_sat(c->inactive_split, split ? b->size : 0);
         c->inactive_split_blocks += split;
         c->largest_free = b->size > c->largest_free ? b->size : c->largest_free;

@@ -109,7 +109,8 @@ static const struct mt_option OPTIONS[] = {
      BUDGET,
      .arg = "SHARE",
      .parse = parse_max_frag,
-     .help = "share of reserved memory that is not allocated at the end: 20% or 0.2",
+     .help = "share of reserved memory that is cut up at the end, neither allocated nor cached "
+             "whole: 20% or 0.2",
      .common = true},
     {.name = "max-growth",
      .kind = MT_OPTION_CUSTOM,

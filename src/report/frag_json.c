@@ -98,6 +98,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     mt_put_u64(p, o, "largest_hole_bytes", f->largest_hole);
     mt_put_known(p, o, "failed_request_bytes", f->failed_request > 0, f->failed_request);
     mt_put_u64(p, o, "empty_cache_bytes", f->empty_cache);
+    mt_put_u64(p, o, "free_pages_bytes", f->free_pages);
     put_causes(p, o, f);
     put_pools(p, o, s, f);
     put_pins(p, o, r, s, f);

@@ -14,10 +14,10 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* Most of what is not allocated are wholly free segments: a cache, not fragmentation. */
-static bool is_mostly_idle(const struct mt_frag *f)
+/* Most of what is not allocated can be given back whole: a cache, not fragmentation. */
+static bool is_mostly_cached(const struct mt_frag *f)
 {
-    return f->class != MT_FRAG_NORMAL && f->idle_segments >= (f->reserved - f->allocated) / 2;
+    return f->class != MT_FRAG_NORMAL && f->empty_cache >= (f->reserved - f->allocated) / 2;
 }
 
 /* ---- headline ---- */
@@ -49,14 +49,14 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f,
 {
     static const char *const CLASS[] = {"normal", "work on it", "act"};
     static const enum mt_color COLOR[] = {MT_COLOR_GOOD, MT_COLOR_WARN, MT_COLOR_BAD};
-    bool idle = is_mostly_idle(f);
-    enum mt_color color = idle ? MT_COLOR_WARN : COLOR[f->class];
+    bool cached = is_mostly_cached(f);
+    enum mt_color color = cached ? MT_COLOR_WARN : COLOR[f->class];
     mt_report_line(
         r, 2, "%sDevice %" PRId32 ": %s of %s reserved are not allocated%s, %.1f %%: %s%s%s",
         mt_color_begin(r, MT_COLOR_HEAD), f->device,
         mt_report_size(r, f->reserved - f->allocated).s, mt_report_size(r, f->reserved).s,
         mt_color_end(r), 100 * f->fragmentation, mt_color_begin(r, color),
-        idle ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
+        cached ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
     if (f->events_done < f->n_events || f->at != MT_AT_END) {
         mt_report_line(r, 4, "  after event %s of %s",
                        f->events_done ? mt_count_text(f->events_done - 1).s : "(none)",
@@ -91,6 +91,7 @@ static enum mt_status print_causes(const struct mt_report *r, const struct mt_fr
                                    struct mt_error *err)
 {
     struct mt_table *t = mt_table_new();
+    char others[40];
     if (!t) {
         return mt_fail_nomem(err);
     }
@@ -98,9 +99,11 @@ static enum mt_status print_causes(const struct mt_report *r, const struct mt_fr
     mt_table_column(t, "%", MT_RIGHT);
     mt_table_column(t, "TO", MT_LEFT);
     mt_table_column(t, "", MT_LEFT);
-    add_cause(t, f, f->holes, "holes beside live blocks");
+    add_cause(t, f, f->holes - f->free_pages, "holes beside live blocks");
+    add_cause(t, f, f->free_pages, "free pages of expandable segments");
     add_cause(t, f, f->idle_segments, "wholly free segments");
-    add_cause(t, f, f->other_stream, "other streams");
+    snprintf(others, sizeof others, "streams other than stream %u", (unsigned)f->main_stream);
+    add_cause(t, f, f->other_stream, others);
     add_cause(t, f, f->private_pool, "private pools (CUDA graphs, MemPool)");
     add_cause(t, f, f->pending, "frees that wait for other streams");
     mt_table_rule(t);
@@ -290,7 +293,7 @@ static bool is_worth_a_word(const struct mt_report *r, const struct mt_frag *f,
                             const struct mt_frag_source *x)
 {
     return r->verbose || x->kind == MT_FRAG_SOURCE_REGAINED ||
-           (f->class != MT_FRAG_NORMAL && !is_mostly_idle(f));
+           (f->class != MT_FRAG_NORMAL && !is_mostly_cached(f));
 }
 
 static enum mt_status print_sources(const struct mt_report *r, const struct mt_snapshot *s,
@@ -369,11 +372,12 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
     struct mt_settings settings;
     mt_settings_get(s, &settings);
     fputc('\n', r->out);
-    if (is_mostly_idle(f)) {
+    if (is_mostly_cached(f)) {
         const char *call = mt_empty_cache_of(recorded);
         mt_report_prose(r, 0,
-                        "Most of it lies in wholly free segments, which serve any request of "
+                        "Most of it lies in %s, which serve any request of "
                         "their size and which %s gives back%s: a cache, not fragmentation.",
+                        f->free_pages > f->idle_segments ? "free pages" : "wholly free segments",
                         call ? call : "the cache", call ? "" : " before a request fails");
         if (f->at == MT_AT_END) {
             mt_report_prose(r, 0, "If a request failed, look at --at oom, else at --at peak.");

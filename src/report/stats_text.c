@@ -14,15 +14,14 @@
 
 /* ---- overview ---- */
 
-/* Wholly free segments are a cache: they serve any request of their size. */
+/* What can be given back whole is a cache, not fragmentation. */
 static const char *fragmentation_word(const struct mt_counters *c)
 {
     double x = mt_counters_fragmentation(c);
-    uint64_t whole = c->inactive > c->inactive_split ? c->inactive - c->inactive_split : 0;
     if (!c->reserved) {
         return "nothing is reserved";
     }
-    if (x >= 0.2 && whole > c->inactive_split) {
+    if (x >= 0.2 && mt_counters_cut_up(c) < x / 2) {
         return "mostly cached, not cut up";
     }
     return x < 0.2   ? "normal (under 20 %)"
@@ -66,7 +65,7 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
     overview_used(&f, c);
     overview_free(&f, c);
     mt_figure_text(&f, "fragmentation", mt_percent_text(mt_counters_fragmentation(c)), "",
-                   "is not allocated: %s", fragmentation_word(c));
+                   "not allocated: %s", fragmentation_word(c));
     return mt_figures_end(&f, err);
 }
 

@@ -80,6 +80,9 @@ START_TEST(expandable_pages)
     make_end(&m);
     struct mt_frag f = look(&m);
     ck_assert_uint_eq(f.empty_cache, 20 * MIB);
+    ck_assert_uint_eq(f.holes, 50 * MIB);
+    ck_assert_uint_eq(f.free_pages, 20 * MIB);
+    ck_assert_uint_eq(f.pins.v[0].free_held, 30 * MIB); /* not the page */
     ck_assert_uint_eq(f.inactive_split, 0);
     mt_frag_release(&f);
     make_free(&m);

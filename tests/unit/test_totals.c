@@ -72,6 +72,37 @@ START_TEST(counters)
 }
 END_TEST
 
+/* What empty_cache gives back: whole segments and whole pages, but nothing of private pools. */
+START_TEST(releasable)
+{
+    make_begin(&m);
+    make_segment(&m, BASE, 0);
+    m.segment.kind = MT_POOL_LARGE;
+    make_block(&m, 20 * MIB, MT_BLOCK_INACTIVE, 0, 0);
+    make_segment(&m, BASE + 64 * MIB, 0);
+    m.segment.kind = MT_POOL_LARGE;
+    m.segment.pool = (struct mt_pool_id){2, 0};
+    make_block(&m, 20 * MIB, MT_BLOCK_INACTIVE, 0, 0);
+    make_segment(&m, BASE + 128 * MIB, 0);
+    m.segment.kind = MT_POOL_LARGE;
+    m.segment.expandable = true;
+    make_block(&m, 1 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+    make_block(&m, 59 * MIB, MT_BLOCK_INACTIVE, 0, 0); /* two pages of 20 MiB */
+    make_segment(&m, BASE + 256 * MIB, 0);
+    m.segment.kind = MT_POOL_SMALL;
+    m.segment.expandable = true;
+    make_block(&m, 1 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+    make_block(&m, 4 * MIB, MT_BLOCK_INACTIVE, 0, 0); /* one of 2 MiB, from 2 to 4 */
+    make_block(&m, 1 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+    make_end(&m);
+    const struct mt_device_totals *d = device(0);
+    ck_assert_uint_eq(d->all.reserved, 106 * MIB);
+    ck_assert_uint_eq(d->all.releasable, 62 * MIB);
+    ck_assert_double_eq_tol(mt_counters_cut_up(&d->all), (106.0 - 3 - 62) / 106.0, 1e-12);
+    done();
+}
+END_TEST
+
 /* From nothing: one segment, three requests, one of them freed. */
 static void small_program(void)
 {
@@ -233,5 +264,5 @@ START_TEST(filtered)
 }
 END_TEST
 
-UNIT_MAIN("totals", counters, complete_trace, begins_late, counts_that_only_agree, retries,
-          merges_on_both_sides, expandable, filtered)
+UNIT_MAIN("totals", counters, releasable, complete_trace, begins_late, counts_that_only_agree,
+          retries, merges_on_both_sides, expandable, filtered)

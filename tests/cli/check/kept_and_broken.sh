@@ -22,3 +22,7 @@ try -v --max-peak 1GiB --no-leaks leak.pickle 2>/dev/null
 # with a filter, what it lets through: as `peak` says
 "$MEMTOOL" peak --frame _init_group flat.pickle | head -n 1
 try --max-peak 55MiB --frame _init_group flat.pickle
+# a cache that can be given back is not fragmentation, in expandable segments neither
+cp "$TESTDATA/good/expandable_transformer.pickle.gz" pages.pickle
+cp "$TESTDATA/good/frag_oom.pickle" cut.pickle
+try --max-frag 20% flat.pickle pages.pickle cut.pickle
