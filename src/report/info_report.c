@@ -176,7 +176,8 @@ static void text_file(const struct mt_report *r, const struct mt_snapshot *s, bo
     mt_text_put(r, r->file);
     fprintf(r->out, "%s\n", mt_color_end(r));
     add_format(&b, s);
-    mt_buf_printf(&b, ", %s", mt_report_size(r, s->source.bytes).s);
+    mt_buf_printf(&b, ", %s%s", mt_report_size(r, s->source.bytes).s,
+                  s->source.gzip ? " unpacked" : "");
     line(r, "format", &b, failed);
     add_writer(&b, s);
     line(r, "written by", &b, failed);
