@@ -41,6 +41,9 @@ struct mt_size_text mt_duration_text(int64_t us);
 /* 12,345,678 with commas. */
 struct mt_size_text mt_count_text(uint64_t n);
 
+/* "1 event", "12,345 events": with a short noun whose plural ends in s. */
+struct mt_size_text mt_counted_text(uint64_t n, const char *noun);
+
 /*
  * Reads "64", "64M", "64MB", "64MiB", "1.5GiB", "512 KiB" (k, m, g, t, p in either case, all powers
  * of 1024) into bytes, fractions rounded down; false when s is anything else or does not fit.

@@ -353,10 +353,10 @@ static enum mt_status print_lives(const struct mt_report *r, const struct mt_sna
     }
     if (l->pending_count || x->show_pending) {
         fputs(x->show_temporary && l->temporary.n ? "\n" : "", r->out);
-        mt_report_line(
-            r, 2, "Waiting frees: %s blocks (%s) were freed but had to wait for another stream%s",
-            mt_count_text(l->pending_count).s, mt_report_size(r, l->pending_bytes).s,
-            x->show_pending ? "" : " (--pending lists them)");
+        mt_report_line(r, 2, "Waiting frees: %s (%s) freed, but had to wait for another stream%s",
+                       mt_counted_text(l->pending_count, "block").s,
+                       mt_report_size(r, l->pending_bytes).s,
+                       x->show_pending ? "" : " (--pending lists them)");
     }
     return x->show_pending && l->pending.n ? print_pending(r, s, l, err) : MT_OK;
 }

@@ -124,8 +124,8 @@ static enum mt_status device_stacks(const struct mt_report *r, const struct mt_s
             &b, d->sums.rows.n - shown == 1 ? "\n  %s  [%zu other]\n" : "\n  %s  [%zu others]\n",
             mt_report_size(r, rest).s, d->sums.rows.n - shown);
     }
-    mt_buf_printf(&b, "\n  %s  TOTAL in %s blocks\n", mt_report_size(r, d->sums.bytes).s,
-                  mt_count_text(d->sums.count).s);
+    mt_buf_printf(&b, "\n  %s  TOTAL in %s\n", mt_report_size(r, d->sums.bytes).s,
+                  mt_counted_text(d->sums.count, "block").s);
     bool failed = b.failed;
     mt_report_lines(r, mt_buf_view(&b).p);
     mt_buf_release(&b);

@@ -102,7 +102,7 @@ static void print_moment(const struct mt_report *r, const struct mt_peak *p)
     if (!p->n_events) {
         mt_sentence_add(&b, "there is no trace: this is what the file's segments hold");
     } else if (!p->events_done) {
-        mt_sentence_add(&b, "before the first of %s events", mt_count_text(p->n_events).s);
+        mt_sentence_add(&b, "before the first of %s", mt_counted_text(p->n_events, "event").s);
     } else {
         mt_sentence_add(&b, "at event %s of %s", mt_count_text(p->events_done - 1).s,
                         mt_count_text(p->n_events).s);

@@ -74,9 +74,11 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
 static void print_left_out(const struct mt_report *r, const struct mt_totals *t)
 {
     if (t->segments_left_out || t->blocks_left_out || t->events_left_out) {
-        fprintf(r->out, "\nLeft out by the filter: %s segments, %s blocks, %s events.\n",
-                mt_count_text(t->segments_left_out).s, mt_count_text(t->blocks_left_out).s,
-                mt_count_text(t->events_left_out).s);
+        fputc('\n', r->out);
+        mt_report_line(r, 2, "Left out by the filter: %s, %s, %s.",
+                       mt_counted_text(t->segments_left_out, "segment").s,
+                       mt_counted_text(t->blocks_left_out, "block").s,
+                       mt_counted_text(t->events_left_out, "event").s);
     }
 }
 

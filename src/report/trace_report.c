@@ -144,8 +144,8 @@ static void walk(struct mt_listing *x, struct mt_step *at)
 static void text_head(const struct mt_listing *x)
 {
     const struct mt_replay *p = x->l->replay;
-    fprintf(x->r->out, "%s%s%s: %s events\n", mt_color_begin(x->r, MT_COLOR_HEAD),
-            mt_device_label(p->device).s, mt_color_end(x->r), mt_count_text(p->n).s);
+    fprintf(x->r->out, "%s%s%s: %s\n", mt_color_begin(x->r, MT_COLOR_HEAD),
+            mt_device_label(p->device).s, mt_color_end(x->r), mt_counted_text(p->n, "event").s);
     if (p->ghosts.n || p->start_reserved) {
         char names[48] = "";
         if (x->segments.live.n) {

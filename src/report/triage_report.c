@@ -161,7 +161,8 @@ static void print_message(struct screen *c, const struct mt_incident *i)
     mt_text_safe(&safe, s);
     const char *text = mt_buf_view(&safe).p;
     size_t n = fit(text, c->width - 8);
-    mt_buf_printf(&c->text, "  > %.*s%s\n", (int)n, text, text[n] ? " ..." : "");
+    bool more = text[n + strspn(text + n, " ")] != '\0';
+    mt_buf_printf(&c->text, "  > %.*s%s\n", (int)n, text, more ? " ..." : "");
     drop(c, &safe);
 }
 

@@ -100,6 +100,13 @@ struct mt_size_text mt_count_text(uint64_t n)
     return t;
 }
 
+struct mt_size_text mt_counted_text(uint64_t n, const char *noun)
+{
+    struct mt_size_text t;
+    snprintf(t.s, sizeof t.s, "%.28s %.30s%s", mt_count_text(n).s, noun, n == 1 ? "" : "s");
+    return t;
+}
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';

@@ -72,6 +72,8 @@ START_TEST(durations_and_counts)
     ck_assert_str_eq(mt_count_text(999).s, "999");
     ck_assert_str_eq(mt_count_text(12345678).s, "12,345,678");
     ck_assert_str_eq(mt_count_text(UINT64_MAX).s, "18,446,744,073,709,551,615");
+    ck_assert_str_eq(mt_counted_text(1, "event").s, "1 event");
+    ck_assert_str_eq(mt_counted_text(12345, "event").s, "12,345 events");
 }
 END_TEST
 
