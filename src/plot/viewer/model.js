@@ -249,8 +249,13 @@ class Stacks {
         if (frames.length === 0) {
             return ['(no stack)', ''];
         }
-        const text = (f) => frameText(f, f.file.split(/[\\/]/).pop());
+        const base = (f) => f.file.split(/[\\/]/).pop();
+        const text = (f) => frameText(f, base(f));
         const telling = this.table[stack * 3 + 2];
+        const { name, internal, line } = frames[telling];
+        if (internal && line <= 0 && name.includes('::')) { // an operator says all, its library nothing
+            return [name, frameText({ name: '', line }, base(frames[telling])).replace('(unknown frame)', '')];
+        }
         const inner = frames.slice(0, telling).find((f) => f.line > 0 && f.file.endsWith('.py'));
         return [text(frames[telling]), inner ? `in ${text(inner)}` : ''];
     }
