@@ -2,7 +2,7 @@
 /* The value of --at: peak, oom, end, start, an event's number or a time. */
 #include <string.h>
 
-#include "command.h"
+#include "options.h"
 
 enum mt_status mt_at_parse(void *field, const char *text, struct mt_error *err)
 {
@@ -32,8 +32,10 @@ enum mt_status mt_at_parse(void *field, const char *text, struct mt_error *err)
         return mt_fail_nomem(err);
     }
     if (status != MT_OK) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
-                       "'%.100s' is not one of: peak, oom, end, start, EVENT, TIME", text);
+        static const char *const NAMES[] = {"peak", "oom", "end", "start"};
+        (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                      "'%.100s' is not one of: peak, oom, end, start, EVENT, TIME", text);
+        return mt_hint_near(err, text, NAMES, MT_COUNT(NAMES));
     }
     m->kind = MT_AT_TIME;
     return MT_OK;

@@ -62,8 +62,13 @@ static enum mt_status parse_card(void *field, const char *text, struct mt_error 
     }
     mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a size such as 80GiB nor a known card",
             text);
-    return mt_hint(err, "known: t4 v100 v100-32 a10 l4 a6000 l40s a100-40 a100-80 h100 h100-nvl "
-                        "h200 b200 rtx3090 rtx4090 rtx5090");
+    struct mt_buf known = {0};
+    for (size_t i = 0; MT_CARD_NAMES[i]; i++) {
+        mt_buf_printf(&known, " %s", MT_CARD_NAMES[i]);
+    }
+    (void)mt_hint(err, "known:%s", known.failed ? "" : known.p);
+    mt_buf_release(&known);
+    return err->code;
 }
 
 #define AT(field) .offset = offsetof(struct estimate_settings, field)

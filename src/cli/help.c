@@ -42,6 +42,42 @@ static int file_for_verb(struct mt_cli *cli, const char *name)
     return mt_cli_fail(cli, NULL, &err);
 }
 
+/* Words that people try for a verb. */
+static const struct {
+    const char *word, *verb;
+} WORDS[] = {
+    {"oom", "triage"},        {"why", "triage"},
+    {"diagnose", "triage"},   {"log", "triage"},
+    {"analyze", "triage"},    {"graph", "trace_plot"},
+    {"plot", "trace_plot"},   {"timeline", "trace_plot"},
+    {"view", "trace_plot"},   {"flame", "memory"},
+    {"flamegraph", "memory"}, {"stacks", "memory"},
+    {"diff", "compare"},      {"top", "peak"},
+    {"who", "peak"},          {"fragmentation", "frag"},
+    {"holes", "frag"},        {"growth", "leaks"},
+    {"replay", "simulate"},   {"what-if", "simulate"},
+    {"whatif", "simulate"},   {"config", "conf"},
+    {"settings", "conf"},     {"glossary", "explain"},
+    {"terms", "explain"},     {"record", "capture"},
+    {"run", "capture"},       {"snapshot", "capture"},
+    {"dump", "capture"},      {"export", "convert"},
+    {"anonymize", "convert"}, {"predict", "estimate"},
+    {"size", "estimate"},     {"usage", "stats"},
+    {"show", "info"},         {"events", "trace"},
+    {"budget", "check"},      {"assert", "check"},
+    {"merge", "ranks"},
+};
+
+static const char *verb_for_word(const char *name)
+{
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        if (same_name(WORDS[i].word, name)) {
+            return WORDS[i].verb;
+        }
+    }
+    return NULL;
+}
+
 int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
 {
     const char *names[64];
@@ -49,7 +85,8 @@ int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
     for (; n < MT_COUNT(names) && MT_COMMANDS[n]; n++) {
         names[n] = MT_COMMANDS[n]->name;
     }
-    const char *near = mt_suggest(name, names, n);
+    const char *word = verb_for_word(name);
+    const char *near = word ? word : mt_suggest(name, names, n);
     if (!near && access(name, R_OK) == 0) {
         return file_for_verb(cli, name);
     }

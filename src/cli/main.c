@@ -131,10 +131,11 @@ static int dispatch(struct mt_cli *cli, int argc, char **argv)
     }
     const struct mt_command *c = n ? mt_command_find(args[0]) : NULL;
     if (code == 0) {
-        code = c                              ? run_command(cli, c, n, args)
-               : n == 0                       ? run_without_verb(cli, &common)
-               : strcmp(args[0], "help") == 0 ? run_help(cli, args[1])
-                                              : mt_cli_unknown_verb(cli, args[0]);
+        code = c                                           ? run_command(cli, c, n, args)
+               : n == 0                                    ? run_without_verb(cli, &common)
+               : strcmp(args[0], "help") == 0              ? run_help(cli, args[1])
+               : strcmp(args[0], "version") == 0 && n == 1 ? print_version(cli)
+                                                           : mt_cli_unknown_verb(cli, args[0]);
     }
     mt_mem_free(args);
     return code;

@@ -133,7 +133,8 @@ static enum mt_status set_choice(const struct mt_option *o, void *field, const c
                                  struct mt_error *err)
 {
     struct mt_buf all = {0};
-    for (int i = 0; o->choices[i]; i++) {
+    int i = 0;
+    for (; o->choices[i]; i++) {
         if (strcmp(o->choices[i], text) == 0) {
             *(int *)field = i;
             mt_buf_release(&all);
@@ -143,7 +144,7 @@ static enum mt_status set_choice(const struct mt_option *o, void *field, const c
     }
     mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not one of: %s", text, all.failed ? "" : all.p);
     mt_buf_release(&all);
-    return MT_USAGE;
+    return mt_hint_near(err, text, o->choices, (size_t)i);
 }
 
 static enum mt_status set_custom(const struct mt_option *o, void *field, const char *text,

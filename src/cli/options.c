@@ -179,10 +179,23 @@ static void scan_release(struct scan *s)
 
 /* ---- complaints ---- */
 
-static int fail_option(struct mt_cli *cli, const struct mt_option *o, const char *text)
+/* What is wrong with an option's argument; what a parser hints at is kept. */
+static int fail_option(struct mt_cli *cli, const struct mt_option *o, const struct mt_error *why)
 {
-    return o->name ? mt_cli_usage(cli, "--%s: %s", o->name, text)
-                   : mt_cli_usage(cli, "-%c: %s", o->letter, text);
+    struct mt_error err;
+    char text[sizeof err.text];
+    snprintf(text, sizeof text, "%s", why->text);
+    if (!why->hint[0]) {
+        return o->name ? mt_cli_usage(cli, "--%s: %s", o->name, text)
+                       : mt_cli_usage(cli, "-%c: %s", o->letter, text);
+    }
+    if (o->name) {
+        (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "--%s: %s", o->name, text);
+    } else {
+        (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "-%c: %s", o->letter, text);
+    }
+    (void)mt_hint(&err, "%s", why->hint);
+    return mt_cli_fail(cli, NULL, &err);
 }
 
 /* getopt_long refused a long option: it is unknown, it is a prefix of several, or it takes no
@@ -233,9 +246,11 @@ static int refuse(struct mt_cli *cli, const struct mt_option_set *set, const str
     const struct mt_option_ref *ref = find_ref(set, optopt);
     if (value == ':' && ref) {
         struct mt_buf b = {0};
+        struct mt_error err;
         mt_buf_text(&b, "needs an argument: ");
         mt_option_arg_text(&b, ref->option);
-        int code = fail_option(cli, ref->option, b.failed ? "needs an argument" : b.p);
+        (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "%s", b.failed ? "needs an argument" : b.p);
+        int code = fail_option(cli, ref->option, &err);
         mt_buf_release(&b);
         return code;
     }
@@ -270,7 +285,7 @@ int mt_options_parse(struct mt_cli *cli, const struct mt_option_set *set, int ar
             code = refuse(cli, set, &s, value, argv[optind - 1]);
         } else if (mt_option_set_value(ref, optarg, &err) != MT_OK) {
             code = err.code == MT_NOMEM ? mt_cli_fail(cli, NULL, &err)
-                                        : fail_option(cli, ref->option, err.text);
+                                        : fail_option(cli, ref->option, &err);
         }
     }
     *first = optind;

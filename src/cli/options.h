@@ -47,6 +47,11 @@ void mt_option_arg_text(struct mt_buf *b, const struct mt_option *o);
  * away; NULL when there is none. '-' and '_' are the same. */
 const char *mt_suggest(const char *word, const char *const *names, size_t n);
 
+/* The same as a hint to err ("did you mean 'stack'?"); none where nothing is near. Returns its
+ * code. */
+enum mt_status mt_hint_near(struct mt_error *err, const char *word, const char *const *names,
+                            size_t n);
+
 /* Settings of a verb with all defaults filled in; dies when out of memory. */
 void *mt_settings_new(const struct mt_cli *cli, const struct mt_command *command);
 void mt_settings_free(const struct mt_command *command, void *settings);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "options.h"
 
 static enum mt_status wrong(struct mt_error *err, const char *text, const char *expected)
 {
@@ -83,7 +83,9 @@ static enum mt_status parse_pool(void *field, const char *text, struct mt_error 
         }
     }
     if (!parse_pool_id(text, &f->pool_id)) {
-        return wrong(err, text, "one of: small, large, default, private, or an id such as 2,0");
+        static const char *const NAMES[] = {"small", "large", "default", "private"};
+        (void)wrong(err, text, "one of: small, large, default, private, or an id such as 2,0");
+        return mt_hint_near(err, text, NAMES, MT_COUNT(NAMES));
     }
     f->pool = MT_POOL_IS_ID;
     return MT_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "options.h"
 
 static const char *const THEMES[] = {"light", "dark", NULL};
 
@@ -75,8 +76,17 @@ static void list_formats(struct mt_buf *b, bool suffixes)
 static int unknown_format(struct mt_cli *cli, const char *what, const char *given, bool suffixes)
 {
     struct mt_buf known = {0};
+    const char *names[16];
+    size_t n = 0;
+    for (; n < MT_COUNT(names) && MT_PLOT_FORMATS[n].name; n++) {
+        names[n] = MT_PLOT_FORMATS[n].name;
+    }
+    const char *near = suffixes ? NULL : mt_suggest(given, names, n);
     list_formats(&known, suffixes);
-    int code = mt_cli_usage(cli, "%s '%s' is not one of: %s%s", what, given, known.p ? known.p : "",
+    int code =
+        near ? mt_cli_usage(cli, "%s '%s' is not one of: %s — did you mean '%s'?", what, given,
+                            known.p ? known.p : "", near)
+             : mt_cli_usage(cli, "%s '%s' is not one of: %s%s", what, given, known.p ? known.p : "",
                             suffixes ? " (--format names another)" : "");
     mt_buf_release(&known);
     return code;

@@ -59,3 +59,10 @@ const char *mt_suggest(const char *word, const char *const *names, size_t n)
     }
     return best;
 }
+
+enum mt_status mt_hint_near(struct mt_error *err, const char *word, const char *const *names,
+                            size_t n)
+{
+    const char *near = mt_suggest(word, names, n);
+    return near ? mt_hint(err, "did you mean '%s'?", near) : err->code;
+}

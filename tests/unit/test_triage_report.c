@@ -2,6 +2,7 @@
 /* A triage on a narrow screen: each verdict keeps its reason, what is left out is counted. */
 #include <stdio.h>
 
+#include <memtool/explain.h>
 #include <memtool/report_triage.h>
 
 #include "unit.h"
@@ -73,4 +74,14 @@ START_TEST(all_is_shown_when_asked_for)
 }
 END_TEST
 
-UNIT_MAIN("triage_report", nothing_is_lost_in_silence, all_is_shown_when_asked_for)
+/* The words in which it answers are in the glossary. */
+START_TEST(verdicts_are_explained)
+{
+    for (unsigned v = 0; v < MT_VERDICT_COUNT; v++) {
+        const char *id = mt_verdict_id((enum mt_verdict)v);
+        ck_assert_msg(mt_topic_find(id) != NULL, "%s", id);
+    }
+}
+END_TEST
+
+UNIT_MAIN("triage_report", verdicts_are_explained, nothing_is_lost_in_silence, all_is_shown_when_asked_for)
