@@ -105,7 +105,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, struct shap
             mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
         }
         mt_stack_label(b, s, row->top_stack, r);
-    } else {
+    } else if (shape.shares) { /* else 0 B in use says so, and the row stays one line */
         mt_buf_text(b, "(nothing alive)");
     }
     mt_table_buf(t, b);

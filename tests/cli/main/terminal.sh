@@ -45,4 +45,6 @@ COLUMNS=60 NO_COLOR=1 term "$MEMTOOL" peak -n 2 --no-pager snap.pickle
 NO_COLOR=1 term "$MEMTOOL" trace -n 2 --no-pager snap.pickle
 COLUMNS=58 NO_COLOR=1 term "$MEMTOOL" trace -n 2 --no-pager snap.pickle
 COLUMNS=58 NO_COLOR=1 term "$MEMTOOL" segments -n 2 snap.pickle
+cp "$TESTDATA/good/streams.pickle" streams.pickle
+NO_COLOR=1 term "$MEMTOOL" segments -n 3 streams.pickle
 COLUMNS=50 NO_COLOR=1 term "$MEMTOOL" trace -h
