@@ -38,8 +38,7 @@ struct mt_preload_state {
     struct mt_preload_account account;
     uint64_t runtime_calls, driver_calls;
     int n_devices;
-    int (*holds_gil)(void); /* NULL: no Python */
-    const char *list;       /* where snapshots are told of; NULL: nowhere */
+    const char *list; /* where snapshots are told of; NULL: nowhere */
     const char *rank;
     struct mt_dumper dumper;
     struct mt_snapshot_names names; /* with dump_lock */

@@ -5,10 +5,8 @@
  * Python frames are caught only where the thread holds the GIL: the caller may hold locks of its
  * own (PyTorch's allocator does), and waiting for the GIL under them could stop the program.
  */
-#define _GNU_SOURCE 1 /* RTLD_DEFAULT */
 #include "preload_state.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +69,6 @@ struct attempt {
     struct mt_recorder *recorder; /* in mode cache that of `live`, so that one lock and one order of
                                      events serve what it does and what passes it by */
     struct mt_live *live;
-    int (*holds_gil)(void);
     struct mt_record_settings settings;
     struct mt_error err;
 };
@@ -120,9 +117,6 @@ static void attempt(void)
     }
     read_settings(&own->settings, &own->err);
     if (make_recorder(own) == MT_OK) {
-        bool python = own->recorder->python.found;
-        void *check = python ? dlsym(RTLD_DEFAULT, "PyGILState_Check") : NULL;
-        memcpy(&own->holds_gil, &check, sizeof check);
         mt_recorder_prepare(own->recorder, &own->settings);
     } else {
         own->recorder = NULL;
@@ -143,7 +137,6 @@ static void start(const struct attempt *a)
         mt_preload_say(a->err.text);
     }
     watch->recorder = a->recorder;
-    watch->holds_gil = a->holds_gil;
     if (a->live) {
         watch->live = a->live;
         watch->lock = &a->live->lock;
@@ -252,7 +245,7 @@ static uint32_t stack_here(bool is_free)
     if (how == 0 || (is_free && !(how & MT_HOW_FREES))) {
         return 0;
     }
-    if (!watch->holds_gil || watch->holds_gil() != 1) {
+    if ((how & MT_HOW_PYTHON) && !mt_python_holds_gil(&r->python)) {
         how &= ~(uint32_t)MT_HOW_PYTHON;
     }
     mt_recorder_capture_how(r, how, &raw);

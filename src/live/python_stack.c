@@ -34,6 +34,10 @@ static const struct symbol symbols[] = {
     SYMBOL(thread_state, "PyGILState_GetThisThreadState", true),
     SYMBOL(gil_ensure, "PyGILState_Ensure", true),
     SYMBOL(gil_release, "PyGILState_Release", true),
+    SYMBOL(current_state, "_PyThreadState_UncheckedGet", false),
+    SYMBOL(current_state, "PyThreadState_GetUnchecked", false), /* its name since 3.13 */
+    SYMBOL(first_interpreter, "PyInterpreterState_Head", true),
+    SYMBOL(next_interpreter, "PyInterpreterState_Next", true),
     SYMBOL(get_frame, "PyThreadState_GetFrame", true),
     SYMBOL(frame_code, "PyFrame_GetCode", true),
     SYMBOL(frame_back, "PyFrame_GetBack", true),
@@ -79,10 +83,13 @@ void mt_python_find(struct mt_python *py)
         if (!function && s->required) {
             return;
         }
-        memcpy((char *)py + s->offset, &function, sizeof function);
+        if (function) {
+            memcpy((char *)py + s->offset, &function, sizeof function);
+        }
     }
-    py->found = true;
+    py->found = py->current_state != NULL;
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version"); /* 3.11 and later */
+    py->one_state = !version || *version < 0x030c0000;
     const struct mt_python_layout *layout = py->frame_lasti ? find_layout(version) : NULL;
     if (layout) {
         py->layout = *layout;
@@ -94,9 +101,23 @@ static void *own_thread_state(const struct mt_python *py)
     return py->is_initialized() ? py->thread_state() : NULL;
 }
 
+bool mt_python_holds_gil(const struct mt_python *py)
+{
+    const void *current = py->current_state();
+    return current && current == py->thread_state();
+}
+
+/* Whether this thread may hold the GIL for another interpreter than the one that the functions of
+ * the GIL have for it: they would wait for what the thread itself holds. */
+static bool may_hold_for_other(const struct mt_python *py)
+{
+    void *first = py->one_state ? py->first_interpreter() : NULL;
+    return first && py->next_interpreter(first) && !mt_python_holds_gil(py);
+}
+
 bool mt_python_enter(const struct mt_python *py, int *state)
 {
-    if (!py->found || !own_thread_state(py)) {
+    if (!py->found || !own_thread_state(py) || may_hold_for_other(py)) {
         return false;
     }
     *state = py->gil_ensure();
@@ -191,7 +212,8 @@ MT_HOT void mt_python_capture(const struct mt_python *py, struct mt_raw_stack *o
         capture_by_functions(py, out, max);
         return;
     }
-    const void *state = py->thread_state(); /* NULL, too, where the interpreter has ended */
+    /* An interpreter that ends frees the states of other threads long before it forgets them. */
+    const void *state = own_thread_state(py);
     if (state) {
         walk_chain(&py->layout, code_start, current_frame(&py->layout, state), out, max);
     }

@@ -33,9 +33,14 @@ struct mt_python {
     void *(*thread_state)(void); /* this thread's, whether or not it holds the GIL */
     struct mt_python_layout layout; /* release 0: by the functions alone */
     bool found;
+    bool one_state; /* before 3.12: the functions of the GIL know one state of a thread, that of its
+                       first interpreter */
     int (*is_initialized)(void);
     int (*gil_ensure)(void);
     void (*gil_release)(int state);
+    void *(*current_state)(void); /* who holds the GIL, of all threads before 3.12 */
+    void *(*first_interpreter)(void);
+    void *(*next_interpreter)(void *interpreter);
     void *(*get_frame)(void *thread_state);
     void *(*frame_code)(void *frame);
     void *(*frame_back)(void *frame);
@@ -54,10 +59,16 @@ struct mt_python {
 void mt_python_find(struct mt_python *py);
 
 /* Takes the GIL, for a thread that Python knows; *state is for mt_python_leave. False when there is
- * nothing to take: no interpreter, one that starts or ends, a thread of its own. Must not be called
- * with a lock that another thread may want while it holds the GIL. */
+ * nothing to take: no interpreter, one that starts or ends, a thread of its own; and when the
+ * thread may hold it for another interpreter. Must not be called with a lock that another thread
+ * may want while it holds the GIL. */
 bool mt_python_enter(const struct mt_python *py, int *state);
+
 void mt_python_leave(const struct mt_python *py, int state);
+
+/* Whether this thread holds the GIL. PyGILState_Check is no answer: once there was a second
+ * interpreter, it always says yes. */
+bool mt_python_holds_gil(const struct mt_python *py);
 
 /* Appends this thread's frames, at most `max` in all; nothing in a thread that Python does not
  * know. Needs no GIL; takes it for a while where the layout is not known. The code objects are
