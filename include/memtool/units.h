@@ -46,7 +46,8 @@ struct mt_size_text mt_counted_text(uint64_t n, const char *noun);
 
 /*
  * Reads "64", "64M", "64MB", "64MiB", "1.5GiB", "512 KiB" (k, m, g, t, p in either case, all powers
- * of 1024) into bytes, fractions rounded down; false when s is anything else or does not fit.
+ * of 1024) into bytes, fractions rounded down; false when s is anything else or does not fit, and
+ * for a fraction of a byte ("1.9"): there the unit was forgotten.
  */
 bool mt_size_parse(struct mt_str s, uint64_t *bytes);
 

@@ -29,8 +29,7 @@ static enum mt_status parse_bytes(struct mt_budget *b, enum mt_budget_rule rule,
                                   const char *text, struct mt_error *err)
 {
     b->rules |= 1u << rule;
-    return mt_size_parse(mt_str_from(text), bytes) ? MT_OK
-                                                   : wrong(err, text, "a size such as 70GiB");
+    return mt_size_arg(text, true, bytes, err);
 }
 
 static enum mt_status parse_max_peak(void *field, const char *text, struct mt_error *err)
@@ -73,9 +72,12 @@ static enum mt_status parse_max_growth(void *field, const char *text, struct mt_
         return parse_share(text, 1e6, &b->max_growth) ? MT_OK
                                                       : wrong(err, text, "a share such as 5%");
     }
-    bool ok = mt_size_parse(mt_str_from(text), &bytes);
+    if (!strpbrk(text, "0123456789")) {
+        return wrong(err, text, "a size such as 100MiB or a share such as 5%");
+    }
+    MT_TRY(mt_size_arg(text, true, &bytes, err));
     b->max_growth = (double)bytes;
-    return ok ? MT_OK : wrong(err, text, "a size such as 100MiB or a share such as 5%");
+    return MT_OK;
 }
 
 /* Flags that set a rule: the field is the rule itself, taken over after parsing. */

@@ -29,6 +29,8 @@ static const char *const DTYPES[] = {"auto", "fp32", "bf16", "fp16", "fp8", "int
 static const char *const OPTIMIZERS[] = {"adam", "adam8bit", "adafactor", "momentum", "sgd", NULL};
 static const char *const CHECKPOINTING[] = {"none", "selective", "full", NULL};
 
+enum { FEWEST_PARAMS = 1000 }; /* below it a unit was forgotten */
+
 /* "7B", "350M", "124439808": decimal, as parameters are counted. */
 static enum mt_status parse_params(void *field, const char *text, struct mt_error *err)
 {
@@ -49,16 +51,26 @@ static enum mt_status parse_params(void *field, const char *text, struct mt_erro
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
                        "'%.60s' is not a number of parameters such as 7B, 350M or 124439808", text);
     }
+    if (scale < 2 && x < FEWEST_PARAMS) {
+        mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is %.40s parameter%s", text,
+                text, x > 1 ? "s" : "");
+        return mt_hint(err, "give the unit: %.40sB, B is a billion", text);
+    }
     *params = (uint64_t)(x * scale + 0.5);
     return MT_OK;
 }
+
+#define LEAST_CARD (UINT64_C(1) << 20) /* bytes */
 
 static enum mt_status parse_card(void *field, const char *text, struct mt_error *err)
 {
     uint64_t *card = field;
     *card = mt_card_find(mt_str_from(text));
-    if (*card || (mt_size_parse(mt_str_from(text), card) && *card)) {
+    if (*card || (mt_size_parse(mt_str_from(text), card) && *card >= LEAST_CARD)) {
         return MT_OK;
+    }
+    if (*text && !text[strspn(text, "0123456789.")] && strspn(text, "0.") < strlen(text)) {
+        return mt_size_arg(text, true, card, err);
     }
     mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a size such as 80GiB nor a known card",
             text);
@@ -210,11 +222,13 @@ static const struct mt_option JOB[] = {
      .common = true},
     {.name = "workspace",
      .kind = MT_OPTION_SIZE,
+     .memory = true,
      AT(o.workspace),
      .arg = "SIZE",
      .help = "of cuBLAS, cuDNN and others (default 128MiB)"},
     {.name = "context",
      .kind = MT_OPTION_SIZE,
+     .memory = true,
      AT(o.context),
      .arg = "SIZE",
      .help = "CUDA context (default 768MiB)"},

@@ -51,6 +51,7 @@ static const struct mt_option OPTIONS[] = {
      .common = true},
     {.name = "capacity",
      .kind = MT_OPTION_SIZE,
+     .memory = true,
      .offset = offsetof(struct leaks_settings, capacity),
      .arg = "SIZE",
      .help = "memory of the card: tell in how many steps it is full",

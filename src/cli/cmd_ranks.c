@@ -35,6 +35,7 @@ static const struct mt_option OPTIONS[] = {
      .common = true},
     {.name = "capacity",
      .kind = MT_OPTION_SIZE,
+     .memory = true,
      .offset = offsetof(struct ranks_settings, capacity),
      .arg = "SIZE",
      .help = "memory of each device: tells, at an OOM, what is not the process's own",

@@ -42,6 +42,7 @@ static const struct mt_option OPTIONS[] = {
      .common = true},
     {.name = "capacity",
      .kind = MT_OPTION_SIZE,
+     .memory = true,
      AT(capacity),
      .arg = "SIZE",
      .help = "draw a line at the size of the device (default: known after an OOM)",

@@ -51,7 +51,13 @@ struct mt_option {
     enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);
     bool common; /* shown by -h; --help shows all */
     bool report; /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
+    bool memory; /* SIZE: memory of a device or process, see mt_size_arg */
 };
+
+/* Reads the size that an option was given. `memory`: of a device or process, where a number without
+ * a unit below 1 MiB is a unit forgotten. Errors: MT_USAGE, with a hint that shows the unit. */
+enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)
+    MT_NODISCARD;
 
 /* A named list of options that write into one settings struct (shared groups: options_common.c). */
 struct mt_option_group {

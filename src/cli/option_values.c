@@ -8,7 +8,8 @@
 #include "frame.h"
 #include "options.h"
 
-#define HUGE_BOUND 1e15 /* an upper bound that nobody needs to be told of */
+#define HUGE_BOUND 1e15                  /* an upper bound that nobody needs to be told of */
+#define LEAST_MEMORY (UINT64_C(1) << 20) /* bytes; no device or process has less */
 
 static bool has_bounds(const struct mt_option *o)
 {
@@ -109,14 +110,32 @@ static enum mt_status set_number(const struct mt_option *o, void *field, const c
     return MT_OK;
 }
 
+enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)
+{
+    bool plain = *text && !text[strspn(text, "0123456789.")];
+    bool fraction = plain && strchr(text, '.');
+    if (mt_size_parse(mt_str_from(text), bytes)) {
+        if (!memory || !plain || *bytes == 0 || *bytes >= LEAST_MEMORY) {
+            return MT_OK;
+        }
+        mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is %.40s byte%s", text, text,
+                *bytes == 1 ? "" : "s");
+    } else if (fraction) {
+        mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is a fraction of a byte", text);
+    } else {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.100s' is not a size such as %s", text,
+                       memory ? "80GiB" : "512, 64M or 1.5GiB");
+    }
+    bool large = strcspn(text, ".") > 3; /* digits before the point: nobody has 1000 GiB */
+    return large ? mt_hint(err, "give the unit: %.40sMiB", text)
+                 : mt_hint(err, "give the unit: %.40sGiB or %.40sMiB", text, text);
+}
+
 static enum mt_status set_size(const struct mt_option *o, void *field, const char *text,
                                struct mt_error *err)
 {
     uint64_t bytes;
-    if (!mt_size_parse(mt_str_from(text), &bytes)) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a size such as 512, 64M or 1.5GiB",
-                       text);
-    }
+    MT_TRY(mt_size_arg(text, o->memory, &bytes, err));
     if (!in_bounds(o, (double)bytes)) {
         struct mt_size_format f = {MT_UNIT_AUTO, false};
         if (o->max >= HUGE_BOUND) {

@@ -176,7 +176,7 @@ bool mt_size_parse(struct mt_str s, uint64_t *bytes)
         at++;
     }
     int power = size_suffix((struct mt_str){s.p + at, s.n - at});
-    if (power < 0) {
+    if (power < 0 || (power == 0 && d.denominator > 1)) {
         return false;
     }
     uint64_t scale = UINT64_C(1) << (10 * power);

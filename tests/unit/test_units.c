@@ -97,9 +97,9 @@ START_TEST(reading_sizes)
         {"16383P", UINT64_C(16383) << 50},
         {"18446744073709551615", UINT64_MAX},
     };
-    static const char *const bad[] = {"",       "x",   "-1", "1.5.5",  "64Q",
-                                      "64MiBs", "1e3", " 1", "16384P", "18446744073709551616",
-                                      "0x10",   "."};
+    static const char *const bad[] = {"",       "x",   "-1",  "1.5.5",  "64Q",
+                                      "64MiBs", "1e3", " 1",  "16384P", "18446744073709551616",
+                                      "0x10",   ".",   "1.9", "1.5B"};
     uint64_t bytes;
     for (size_t i = 0; i < MT_COUNT(good); i++) {
         ck_assert_msg(mt_size_parse(mt_str_from(good[i].text), &bytes), "%s", good[i].text);

@@ -79,7 +79,7 @@ run ranks --json bad.json bad.json
 run trace_plot --ascii bad.json
 run trace_plot --json bad.json
 run memory --format folded bad.json
-run check --max-peak 1 --no-oom --junit out/junit.xml bad.json
+run check --max-peak 1MiB --no-oom --junit out/junit.xml bad.json
 for v in stats peak trace segments memory leaks; do
     "$MEMTOOL" $v -n 0 --stack full --csv bad.json >out/$v.csv
     "$MEMTOOL" $v -n 0 --stack full --tsv bad.json >out/$v.tsv
