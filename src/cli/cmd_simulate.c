@@ -245,10 +245,17 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
     if (!results) {
         return mt_fail_nomem(err);
     }
+    struct mt_recorded how;
+    mt_recorded_find(&how, w->snapshot);
     for (size_t i = 0; i < n; i++) {
         const struct device_runs *d = &w->devices.v[i];
-        results[i] = (struct mt_sim_result){d->device, d->sim,    d->runs.v,
-                                            d->runs.n, d->chosen, mt_conf_variable_of(w->snapshot)};
+        results[i] = (struct mt_sim_result){.device = d->device,
+                                            .sim = d->sim,
+                                            .runs = d->runs.v,
+                                            .n_runs = d->runs.n,
+                                            .chosen = d->chosen,
+                                            .variable = mt_conf_variable_of(w->snapshot),
+                                            .watched = how.watched};
     }
     enum mt_status status;
     if (r.json) {

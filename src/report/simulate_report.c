@@ -100,6 +100,11 @@ static void print_fidelity(const struct mt_report *r, const struct mt_sim_fideli
                    f->final_layout_match ? "equal" : "differ");
 }
 
+static bool is_pytorch(const struct mt_sim_result *v)
+{
+    return mt_str_starts(mt_str_from(v->variable), MT_STR("PYTORCH"));
+}
+
 static void print_head(const struct mt_report *r, const struct mt_sim_result *v, struct mt_buf *b)
 {
     size_t n = mt_sim_events(v->sim);
@@ -112,9 +117,16 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
     mt_report_line(r, 2, "%sDevice %d%s: %s event%s, recorded with %s",
                    mt_color_begin(r, MT_COLOR_HEAD), (int)v->device, mt_color_end(r),
                    mt_count_text(n).s, plural(n),
-                   conf.n                                    ? mt_buf_view(b).p
-                   : strncmp(v->variable, "PYTORCH", 7) == 0 ? "PyTorch's default settings"
-                                                             : "the default settings");
+                   v->watched      ? "no allocator between"
+                   : conf.n        ? mt_buf_view(b).p
+                   : is_pytorch(v) ? "PyTorch's default settings"
+                                   : "the default settings");
+    if (v->watched) {
+        struct mt_report lines = in_lines(r);
+        mt_report_line(&lines, 4,
+                       "  each event is an allocation of the driver's; below is what a caching "
+                       "allocator under PyTorch's rules would make of the same requests");
+    }
     print_bound(r, "limit of the process", mt_sim_limit(v->sim), &v->runs[0].limit);
     print_bound(r, "what the driver can give", mt_sim_capacity(v->sim), &v->runs[0].capacity);
     print_start(r, v);
@@ -156,7 +168,8 @@ static void add_columns(struct mt_table *t, const struct mt_report *r)
     mt_table_column(t, "SETTINGS", MT_LEFT);
 }
 
-static void add_settings(struct mt_table *t, const struct mt_sim_run *run, struct mt_buf *b)
+static void add_settings(struct mt_table *t, const struct mt_sim_run *run, bool watched,
+                         struct mt_buf *b)
 {
     if (b->failed) {
         return; /* told at the end */
@@ -164,13 +177,14 @@ static void add_settings(struct mt_table *t, const struct mt_sim_run *run, struc
     mt_buf_reset(b);
     mt_text_safe(b, mt_str_from(run->conf));
     const char *conf = run->conf[0] ? mt_buf_view(b).p : "defaults";
-    mt_table_cell(t, "%s%s%s", run->recorded ? "as recorded (" : "", conf,
-                  run->recorded ? ")" : "");
+    bool recorded = run->recorded && !watched; /* nobody recorded what was simulated */
+    mt_table_cell(t, "%s%s%s", recorded ? "as recorded (" : "", conf, recorded ? ")" : "");
 }
 
-static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_run *run,
-                    const struct mt_sim_run *recorded, struct mt_buf *b)
+static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_result *v,
+                    size_t i, struct mt_buf *b)
 {
+    const struct mt_sim_run *run = &v->runs[i], *recorded = &v->runs[0];
     const struct mt_alloc_stats *s = &run->stats;
     int64_t allocated = s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL].peak;
     mt_table_cell_color(t, verdict_color(run->verdict), "%s", verdict_text(run->verdict));
@@ -194,7 +208,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
         mt_table_count(t, s->garbage_collections);
         mt_table_count(t, s->num_sync_all_streams);
     }
-    add_settings(t, run, b);
+    add_settings(t, run, v->watched, b);
 }
 
 static enum mt_status print_runs(const struct mt_report *r, const struct mt_sim_result *v,
@@ -206,7 +220,7 @@ static enum mt_status print_runs(const struct mt_report *r, const struct mt_sim_
     }
     add_columns(t, r);
     for (size_t i = 0; i < v->n_runs; i++) {
-        add_run(t, r, &v->runs[i], &v->runs[0], b);
+        add_run(t, r, v, i, b);
     }
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);
@@ -220,14 +234,16 @@ static const char *name_of(const struct mt_sim_run *run)
     return run->conf[0] ? run->conf : "defaults";
 }
 
-static void print_oom(const struct mt_report *r, const struct mt_sim_run *run)
+static void print_oom(const struct mt_report *r, const struct mt_sim_result *v,
+                      const struct mt_sim_run *run)
 {
     const struct mt_sim_oom *oom = &run->ooms.v[0];
     bool several = run->n_ooms > 1;
     mt_report_line(r, 4, "  %s: out of memory at event %s: %s asked for, largest free block %s%s%s",
-                   run->recorded ? "as recorded" : name_of(run), mt_count_text(oom->event).s,
-                   mt_report_size(r, oom->size).s, mt_report_size(r, oom->largest_hole).s,
-                   several ? "; the first of " : "", several ? mt_count_text(run->n_ooms).s : "");
+                   run->recorded && !v->watched ? "as recorded" : name_of(run),
+                   mt_count_text(oom->event).s, mt_report_size(r, oom->size).s,
+                   mt_report_size(r, oom->largest_hole).s, several ? "; the first of " : "",
+                   several ? mt_count_text(run->n_ooms).s : "");
 }
 
 static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)
@@ -328,6 +344,14 @@ static void print_how_to(const struct mt_report *r, const struct mt_sim_result *
                          const struct mt_sim_run *run)
 {
     static const char words[] = "  It is read when the process starts:";
+    if (v->watched && is_pytorch(v)) {
+        struct mt_report lines = in_lines(r);
+        mt_report_line(
+            &lines, 4,
+            "  PyTorch's settings act on what it asks its own cache for, which is not in "
+            "this recording: memtool capture --mode torch records that.");
+        return;
+    }
     size_t all = sizeof words + strlen("export =\"\"") + strlen(v->variable) + strlen(run->conf);
     bool below = r->width && all > (size_t)r->width; /* a command stays whole */
     fprintf(r->out, "%s%sexport %s=\"%s\"\n", words, below ? "\n    " : " ", v->variable,
@@ -417,7 +441,7 @@ static void print_notes(const struct mt_report *r, const struct mt_sim_result *v
             blank = true;
         }
         if (run->ooms.n && !repeats) {
-            print_oom(r, run);
+            print_oom(r, v, run);
         }
         print_assumptions(r, v, i);
     }
@@ -471,7 +495,7 @@ enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < v[i].n_runs; k++) {
             mt_table_cell(t, "%d", (int)v[i].device);
-            add_run(t, r, &v[i].runs[k], &v[i].runs[0], &b);
+            add_run(t, r, &v[i], k, &b);
         }
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
