@@ -40,7 +40,8 @@ static void say_growth(struct mt_buf *b, const struct mt_report *r,
 static void say_leak(struct mt_buf *b, const struct mt_report *r, const struct mt_budget_result *x)
 {
     if (x->is_unknown) {
-        mt_buf_text(b, "leaks not known: the trace has fewer than five whole steps");
+        mt_buf_printf(b, "leaks not known: the trace has fewer than five whole steps%s",
+                      x->ok ? "; --strict makes that fail" : "");
     } else if (x->ok) {
         mt_buf_text(b, "no leak");
     } else {
@@ -96,7 +97,10 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
         mt_buf_reset(&b);
         say(&b, r, &o->results[i]);
         failed |= b.failed;
-        mt_report_line(r, 9, "  %-6s %-14s %s", o->results[i].ok ? "ok" : "broken",
+        mt_report_line(r, 9, "  %-6s %-14s %s",
+                       !o->results[i].ok          ? "broken"
+                       : o->results[i].is_unknown ? "open"
+                                                  : "ok",
                        mt_budget_rule_option(o->results[i].rule), mt_buf_view(&b).p);
     }
     mt_buf_release(&b);
@@ -185,7 +189,11 @@ static void junit_case(struct mt_buf *b, const struct mt_check_outcome *o,
     if (x) {
         say(&message, &plain, x);
     }
-    if (x && x->ok) {
+    if (x && x->ok && x->is_unknown) {
+        mt_buf_text(b, ">\n      <skipped");
+        xml_attribute(b, "message", mt_buf_view(&message));
+        mt_buf_text(b, "/>\n    </testcase>\n");
+    } else if (x && x->ok) {
         mt_buf_text(b, ">\n      <system-out>");
         xml_text(b, mt_buf_view(&message));
         mt_buf_text(b, "</system-out>\n    </testcase>\n");
@@ -202,20 +210,21 @@ enum mt_status mt_report_check_junit(FILE *to, const struct mt_check_outcome *ou
                                      struct mt_error *err)
 {
     struct mt_buf b = {0};
-    size_t tests = 0, failures = 0, errors = 0;
+    size_t tests = 0, failures = 0, errors = 0, skipped = 0;
     for (size_t i = 0; i < n; i++) {
         const struct mt_check_outcome *o = &outcomes[i];
         tests += o->error ? 1 : o->n;
         errors += o->error != NULL;
         for (size_t k = 0; !o->error && k < o->n; k++) {
             failures += !o->results[k].ok;
+            skipped += o->results[k].ok && o->results[k].is_unknown;
         }
     }
     mt_buf_printf(&b,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
                   "  <testsuite name=\"memtool check\" tests=\"%zu\" failures=\"%zu\" "
-                  "errors=\"%zu\" skipped=\"0\">\n",
-                  tests, failures, errors);
+                  "errors=\"%zu\" skipped=\"%zu\">\n",
+                  tests, failures, errors, skipped);
     for (size_t i = 0; i < n; i++) {
         if (outcomes[i].error) {
             junit_case(&b, &outcomes[i], NULL);
