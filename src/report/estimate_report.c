@@ -79,15 +79,39 @@ static const char *not_counted(const struct mt_estimate *e, const struct mt_esti
     return mt_estimate_term_name(id);
 }
 
+/* What would have to be given to count it. */
+static void print_missing(const struct mt_report *r, const char *term,
+                          const struct mt_estimate_options *o)
+{
+    const struct mt_model_shape *m = &o->model;
+    bool shape = m->layers && (o->inference ? m->kv_heads && m->head_dim : m->hidden > 0);
+    const char *const wanted[] = {shape          ? NULL
+                                  : o->inference ? "the model's shape (--config, or --layers, "
+                                                   "--hidden and --heads)"
+                                                 : "the model's shape (--config, or --layers "
+                                                   "and --hidden)",
+                                  o->batch ? NULL : "--batch", o->sequence ? NULL : "--seq"};
+    struct mt_sentence b = {0};
+    size_t left = 0;
+    for (size_t i = 0; i < MT_COUNT(wanted); i++) {
+        left += wanted[i] != NULL;
+    }
+    for (size_t i = 0; i < MT_COUNT(wanted); i++) {
+        if (wanted[i]) {
+            left--;
+            mt_sentence_add(&b, "%s%s", wanted[i], left > 1 ? ", " : left ? " and " : "");
+        }
+    }
+    mt_report_prose(r, 17, "  %-13s  not counted: give %s", term, b.text);
+}
+
 static void print_doubts(const struct mt_report *r, const struct mt_estimate *e,
                          const struct mt_estimate_options *o)
 {
     const char *missing = not_counted(e, o);
     fputs("\nin doubt:\n", r->out);
     if (missing) {
-        mt_report_line(r, 17,
-                       "  %-13s  not counted: give the model's shape (--config), --batch and --seq",
-                       missing);
+        print_missing(r, missing, o);
     }
     for (size_t i = 0; i < e->n; i++) {
         if (e->terms[i].doubt[0]) {
