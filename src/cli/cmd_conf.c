@@ -175,7 +175,8 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
     }
     if (!f) {
         x->source = "argument";
-        x->text = mt_str_from(files[0]);
+        mt_conf_unassign(mt_str_from(files[0]), &x->text, &x->variable);
+        x->memtools = x->variable && strcmp(x->variable, "MEMTOOL_ALLOC_CONF") == 0;
         return 0;
     }
     enum mt_status status = read_file(cli, &c->common, x, files[0], f, &err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <memtool/account.h>
+#include <memtool/conf_explain.h>
 #include <memtool/era.h>
 #include <memtool/report_simulate.h>
 #include <memtool/report_verbs.h>
@@ -171,6 +172,15 @@ static enum mt_status replay(struct work *w, struct device_runs *d, struct mt_er
     return keep_run(w, d, &run, output, status, err);
 }
 
+/* The settings may be pasted with the name of their variable. */
+static struct mt_str conf_text(const char *given)
+{
+    struct mt_str conf;
+    const char *variable;
+    mt_conf_unassign(mt_str_from(given), &conf, &variable);
+    return conf;
+}
+
 static enum mt_status what_if(struct work *w, struct device_runs *d,
                               const struct mt_alloc_settings *settings, struct mt_str conf,
                               bool last, struct mt_error *err)
@@ -198,7 +208,7 @@ static enum mt_status try_candidates(struct work *w, struct device_runs *d, stru
 static enum mt_status try_given(struct work *w, struct device_runs *d, struct mt_error *err)
 {
     for (size_t i = 0; i < w->x->confs.n; i++) {
-        MT_TRY(what_if(w, d, &w->confs[i].settings, mt_str_from(w->x->confs.v[i]),
+        MT_TRY(what_if(w, d, &w->confs[i].settings, conf_text(w->x->confs.v[i]),
                        i + 1 == w->x->confs.n, err));
     }
     return MT_OK;
@@ -352,7 +362,7 @@ static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
                        mt_torch_release release, struct mt_conf *out)
 {
     for (size_t i = 0; i < x->confs.n; i++) {
-        mt_conf_parse(mt_str_from(x->confs.v[i]), release, &out[i]);
+        mt_conf_parse(conf_text(x->confs.v[i]), release, &out[i]);
         if (!out[i].valid) {
             struct mt_error err;
             (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,

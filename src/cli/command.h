@@ -173,6 +173,10 @@ int mt_cli_usage(struct mt_cli *cli, const char *format, ...) MT_PRINTF(2, 3);
 /* The same for a verb called with too few files; who pipes into it is told of "-". */
 int mt_cli_missing(struct mt_cli *cli, const struct mt_command *c, int n_files);
 
+/* Of a verb that starts a program, args[first]: refuses an option behind the program where no --
+ * stands before it. 0, also for other verbs, or the exit code. */
+int mt_cli_check_program(struct mt_cli *cli, const struct mt_command *c, char **args, int first);
+
 /* "memtool: note: ..." unless -q. */
 void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)
     MT_PRINTF(3, 4);

@@ -136,6 +136,25 @@ int mt_cli_missing(struct mt_cli *cli, const struct mt_command *c, int n_files)
     return mt_cli_fail(cli, NULL, &err);
 }
 
+/* Without a -- nobody can tell whose an option behind the program is: train.py too takes -o. */
+int mt_cli_check_program(struct mt_cli *cli, const struct mt_command *c, char **args, int first)
+{
+    struct mt_error err;
+    const char *program = args[first], *option = NULL;
+    bool apart = !(c->flags & MT_COMMAND_STARTS) || strcmp(args[first - 1], "--") == 0;
+    for (int i = first + 1; program && !apart && !option && args[i]; i++) {
+        option = args[i][0] == '-' ? args[i] : NULL;
+    }
+    if (!option) {
+        return 0;
+    }
+    (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,
+                  "%s: '%.40s' behind the program: whose option is it?", c->name, option);
+    (void)mt_hint(&err, "put -- before the program: memtool %s [options] -- %.60s ...", c->name,
+                  program);
+    return mt_cli_fail(cli, NULL, &err);
+}
+
 void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char *format, ...)
 {
     if (common->quiet) {

@@ -84,7 +84,8 @@ static int run_command(struct mt_cli *cli, const struct mt_command *c, int argc,
     struct mt_option_set set = mt_option_set_make(c, settings);
     int first = 1;
     cli->command = c;
-    int code = mt_options_parse(cli, &set, argc, args, false, &first);
+    int code = mt_options_parse(cli, &set, argc, args, c->flags & MT_COMMAND_STARTS, &first);
+    code = code ? code : mt_cli_check_program(cli, c, args, first);
     if (code == 0) {
         code = run_parsed(cli, c, settings, argc - first, args + first);
     }

@@ -101,3 +101,57 @@ bool mt_conf_find(struct mt_str text, struct mt_str *conf, enum mt_conf_variable
     }
     return found;
 }
+
+/* ---- pasted ---- */
+
+#define MEMTOOL_VARIABLE "MEMTOOL_ALLOC_CONF"
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* The variable that ends at `end`, or NULL. */
+static const char *variable_before(struct mt_str text, size_t end)
+{
+    struct mt_str before = {text.p, end};
+    for (size_t v = 0; v < MT_CONF_VARIABLE_COUNT; v++) {
+        if (mt_str_ends(before, mt_str_from(NAMES[v]))) {
+            return NAMES[v];
+        }
+    }
+    return mt_str_ends(before, MT_STR(MEMTOOL_VARIABLE)) ? MEMTOOL_VARIABLE : NULL;
+}
+
+/* The end of a value that begins at `at`: its closing quote, or the blank behind which a program
+ * may follow (X=... python train.py); lists and what follows a comma go on. */
+static size_t value_end(struct mt_str text, size_t at)
+{
+    char quote = at > 0 && is_one_of(text.p[at - 1], "\"'") ? text.p[at - 1] : '\0';
+    size_t depth = 0, n = at;
+    for (; n < text.n; n++) {
+        char c = text.p[n];
+        bool goes_on = depth > 0 || (n > at && text.p[n - 1] == ',');
+        if (quote ? c == quote : is_one_of(c, "\"';\n") || (is_one_of(c, " \t") && !goes_on)) {
+            break;
+        }
+        depth += c == '[';
+        depth -= c == ']' && depth > 0;
+    }
+    return n;
+}
+
+void mt_conf_unassign(struct mt_str text, struct mt_str *conf, const char **variable)
+{
+    size_t at = mt_str_find(text, MT_STR("_ALLOC_CONF"));
+    *variable = at == SIZE_MAX ? NULL : variable_before(text, at + strlen("_ALLOC_CONF"));
+    at = *variable ? at + strlen("_ALLOC_CONF") : 0;
+    while (at < text.n && is_one_of(text.p[at], *variable ? "\"'] =:\t" : "\"' \t")) {
+        at++;
+    }
+    size_t end = *variable ? value_end(text, at) : text.n;
+    while (end > at && is_one_of(text.p[end - 1], "\"' ;\t\n")) {
+        end--;
+    }
+    *conf = (struct mt_str){text.p + at, end - at};
+}

@@ -76,6 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (mt_conf_find(text, &found, &variable)) {
             read_conf(found, MT_TORCH_NEWEST, data[0] / 8u, to);
         }
+        const char *name;
+        mt_conf_unassign(text, &found, &name);
+        read_conf(found, MT_TORCH_NEWEST, data[0] / 8u, to);
         fclose(to);
     }
     return 0;

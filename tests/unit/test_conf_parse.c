@@ -233,6 +233,37 @@ START_TEST(settings_in_texts)
 }
 END_TEST
 
-UNIT_MAIN("conf_parse", releases, what_211_answers, what_kills_the_process, rounding_lists,
-          older_releases, large_segment_comes_first, hostile_text, warnings, the_variable_that_wins,
-          settings_in_texts)
+static void pasted(const char *text, const char *variable, const char *want)
+{
+    struct mt_str found;
+    const char *name;
+    mt_conf_unassign(mt_str_from(text), &found, &name);
+    ck_assert_msg(mt_str_equal(found, mt_str_from(want)), "%s: %.*s", text, (int)found.n, found.p);
+    ck_assert_msg(name ? variable && strcmp(name, variable) == 0 : !variable, "%s", text);
+}
+
+START_TEST(settings_as_they_are_pasted)
+{
+    static const char CUDA[] = "PYTORCH_CUDA_ALLOC_CONF", M[] = "max_split_size_mb:128";
+    pasted("max_split_size_mb:128", NULL, M);
+    pasted("'max_split_size_mb:128'", NULL, M);
+    pasted("max_split_size_mb:128, backend:native", NULL, "max_split_size_mb:128, backend:native");
+    pasted("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", CUDA, M);
+    pasted("export PYTORCH_CUDA_ALLOC_CONF='max_split_size_mb:128';", CUDA, M);
+    pasted("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 python train.py", CUDA, M);
+    pasted("PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:128", CUDA, M);
+    pasted("os.environ[\"PYTORCH_ALLOC_CONF\"] = \"max_split_size_mb:128\"", "PYTORCH_ALLOC_CONF",
+           M);
+    pasted("ENV PYTORCH_HIP_ALLOC_CONF max_split_size_mb:128", "PYTORCH_HIP_ALLOC_CONF", M);
+    pasted("$env:PYTORCH_CUDA_ALLOC_CONF=\"max_split_size_mb:128\"", CUDA, M);
+    pasted("MEMTOOL_ALLOC_CONF=max_split_size_mb:128", "MEMTOOL_ALLOC_CONF", M);
+    pasted("PYTORCH_CUDA_ALLOC_CONF=a:1, b:[1:2, >:3] python", CUDA, "a:1, b:[1:2, >:3]");
+    pasted("PYTORCH_CUDA_ALLOC_CONF=\"a:1 b:2\"", CUDA, "a:1 b:2");
+    pasted("PYTORCH_CUDA_ALLOC_CONF=", CUDA, "");
+    pasted("", NULL, "");
+}
+END_TEST
+
+UNIT_MAIN("conf_parse", settings_as_they_are_pasted, releases, what_211_answers,
+          what_kills_the_process, rounding_lists, older_releases, large_segment_comes_first,
+          hostile_text, warnings, the_variable_that_wins, settings_in_texts)
