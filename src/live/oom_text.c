@@ -11,16 +11,17 @@
 
 #include <memtool/units.h>
 
-/* As PyTorch's format_size writes it (c10/cuda/CUDACachingAllocator.cpp): "bytes" spelled out. */
+/* As PyTorch's format_size writes it (c10/cuda/CUDACachingAllocator.cpp): "bytes" spelled out, and
+ * nothing above GiB. */
 static struct mt_size_text size_text(uint64_t bytes)
 {
-    const struct mt_size_format automatic = {MT_UNIT_AUTO, false};
+    const struct mt_size_format automatic = {MT_UNIT_AUTO, false}, gibibytes = {MT_UNIT_GIB, false};
     if (bytes < 1024) {
         struct mt_size_text t;
         snprintf(t.s, sizeof t.s, "%llu bytes", (unsigned long long)bytes);
         return t;
     }
-    return mt_size_text(bytes, automatic);
+    return mt_size_text(bytes, bytes < (uint64_t)1 << 40 ? automatic : gibibytes);
 }
 
 struct figures {

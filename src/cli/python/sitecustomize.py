@@ -108,7 +108,7 @@ class Capture:
 
     def write(self, path):
         if self.library is not None:
-            if self.library.memtool_dump(os.fsencode(path)) != 0:
+            if self.library.memtool_dump(os.fsencode(path.replace("%", "%%"))) != 0:
                 raise OSError(self.library.memtool_last_error())
         else:
             sys.modules["torch"].cuda.memory._dump_snapshot(path)
