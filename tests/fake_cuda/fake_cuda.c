@@ -242,6 +242,9 @@ int fake_init(unsigned flags)
     }
     ENTER("cuInit")
     (void)flags;
+    if (fake.initialised && fake.pid != getpid()) {
+        return leave(MT_CUDA_NOT_INITIALIZED); /* the child of a process with CUDA */
+    }
     fake.initialised = true;
     fake.pid = getpid();
     fake.first = pthread_self();
