@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What memory is for, in the eight words of PyTorch's profiler (torch.profiler._memory_profiler,
- * Category; as of 2.11). A snapshot does not say it, so rules guess it from call stacks and
+ * Category; as of 2.11) and one of memtool's own, kv_cache, which serving is full of. A snapshot does not say it, so rules guess it from call stacks and
  * annotations; what no rule knows is `unknown`, and reports always show how much that is.
  */
 #ifndef MEMTOOL_CATEGORIES_H
@@ -20,7 +20,8 @@
     X(GRADIENT, "gradient")                                                                        \
     X(AUTOGRAD_DETAIL, "autograd_detail")                                                          \
     X(PARAMETER, "parameter")                                                                      \
-    X(OPTIMIZER_STATE, "optimizer_state")
+    X(OPTIMIZER_STATE, "optimizer_state")                                                          \
+    X(KV_CACHE, "kv_cache")
 
 enum mt_category {
 #define X(name, word) MT_CATEGORY_##name,

@@ -137,7 +137,7 @@ static enum mt_status parse_line(struct mt_rules *r, struct mt_str line, size_t 
         mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "rule in line %zu: '%.*s' is not a category", number,
                 (int)(word.n < 60 ? word.n : 60), word.p);
         return mt_hint(err, "categories: unknown input temporary activation gradient "
-                            "autograd_detail parameter optimizer_state");
+                            "autograd_detail parameter optimizer_state kv_cache");
     }
     MT_TRY(parse_tests(line, number, &rule, err));
     return mt_vec_push(&r->list, rule) ? MT_OK : mt_fail_nomem(err);

@@ -375,6 +375,8 @@ static enum mt_status find_device(struct mt_estimate_found *f, const struct mt_s
         f->bytes[MT_TERM_WEIGHTS] = (int64_t)p.by_category[MT_CATEGORY_PARAMETER];
         f->bytes[MT_TERM_GRADIENTS] = (int64_t)p.by_category[MT_CATEGORY_GRADIENT];
         f->bytes[MT_TERM_OPTIMIZER] = (int64_t)p.by_category[MT_CATEGORY_OPTIMIZER_STATE];
+        uint64_t kv_cache = p.by_category[MT_CATEGORY_KV_CACHE];
+        f->bytes[MT_TERM_KV_CACHE] = kv_cache ? (int64_t)kv_cache : -1;
         f->bytes[MT_TERM_ACTIVATIONS] =
             (int64_t)(p.by_category[MT_CATEGORY_ACTIVATION] + p.by_category[MT_CATEGORY_TEMPORARY] +
                       p.by_category[MT_CATEGORY_AUTOGRAD_DETAIL] +

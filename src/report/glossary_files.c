@@ -64,9 +64,9 @@ static const char *const stack_see[] = {"event", "category", NULL};
 
 static const char *const category_text[] = {
     "parameter, gradient, optimizer_state, activation, temporary, input,",
-    "autograd_detail, and unknown where no rule fits. A snapshot does not say",
-    "what a tensor is for: memtool guesses from stacks and annotations, and",
-    "prints how much it could not tell. A profiler knows more about single",
+    "autograd_detail, kv_cache, and unknown where no rule fits. A snapshot does",
+    "not say what a tensor is for: memtool guesses from stacks and annotations,",
+    "and prints how much it could not tell. A profiler knows more about single",
     "operators.",
     NULL};
 

@@ -203,13 +203,13 @@ static bool is_stage(const struct masking *m, uint32_t id)
     return is_one_of(m, id, stages, MT_COUNT(stages));
 }
 
-/* What torch.profiler writes (torch/profiler/_memory_profiler.py, Category). */
+/* What torch.profiler writes (torch/profiler/_memory_profiler.py, Category), and memtool. */
 static bool is_category(const struct masking *m, uint32_t id)
 {
     static const struct mt_str categories[] = {
         MT_STR_INIT("unknown"),    MT_STR_INIT("input"),           MT_STR_INIT("temporary"),
         MT_STR_INIT("activation"), MT_STR_INIT("gradient"),        MT_STR_INIT("autograd_detail"),
-        MT_STR_INIT("parameter"),  MT_STR_INIT("optimizer_state"),
+        MT_STR_INIT("parameter"),  MT_STR_INIT("optimizer_state"), MT_STR_INIT("kv_cache"),
     };
     return is_one_of(m, id, categories, MT_COUNT(categories));
 }

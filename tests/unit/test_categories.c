@@ -51,7 +51,12 @@ START_TEST(shipped_rules)
         {"/x/torch/distributed/fsdp/_flat_param.py", "unshard", MT_CATEGORY_PARAMETER},
         {"/x/megatron/core/optimizer/optimizer.py", "__init__", MT_CATEGORY_OPTIMIZER_STATE},
         {"/x/transformers/modeling_utils.py", "from_pretrained", MT_CATEGORY_PARAMETER},
-        {"/x/vllm/worker/gpu_model_runner.py", "initialize_kv_cache", MT_CATEGORY_INPUT},
+        {"/x/vllm/worker/gpu_model_runner.py", "initialize_kv_cache", MT_CATEGORY_KV_CACHE},
+        {"/x/vllm/worker/cache_engine.py", "_allocate_kv_cache", MT_CATEGORY_KV_CACHE},
+        {"/x/sglang/srt/mem_cache/memory_pool.py", "_create_buffers", MT_CATEGORY_KV_CACHE},
+        {"/x/site-packages/transformers/cache_utils.py", "update", MT_CATEGORY_KV_CACHE},
+        {"/home/me/serve.py", "allocate_kv_cache", MT_CATEGORY_KV_CACHE},
+        {"/x/vllm/worker/gpu_model_runner.py", "_prepare_inputs", MT_CATEGORY_INPUT},
         {"/home/me/model.py", "forward", MT_CATEGORY_UNKNOWN},
     };
     for (size_t i = 0; i < MT_COUNT(CASES); i++) {
