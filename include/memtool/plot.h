@@ -124,13 +124,13 @@ struct mt_term_style {
     struct mt_size_format size;
 };
 
-/* The timeline in characters; appended to out. Errors: MT_NOMEM. */
-enum mt_status mt_term_trace(const struct mt_trace_panel *panel, const struct mt_plot_style *style,
-                             const struct mt_term_style *term, struct mt_buf *out,
-                             struct mt_error *err) MT_NODISCARD;
+/* Timelines in characters, one below the other on one scale; appended to out. Errors: MT_NOMEM. */
+enum mt_status mt_term_trace(const struct mt_trace_panel *panels, size_t n,
+                             const struct mt_plot_style *style, const struct mt_term_style *term,
+                             struct mt_buf *out, struct mt_error *err) MT_NODISCARD;
 
-/* The allocator's state in characters. */
-enum mt_status mt_term_segments(const struct mt_segment_panel *panel,
+/* The allocator's state in characters, that of a device below the other. */
+enum mt_status mt_term_segments(const struct mt_segment_panel *panels, size_t n,
                                 const struct mt_plot_style *style, const struct mt_term_style *term,
                                 struct mt_buf *out, struct mt_error *err) MT_NODISCARD;
 

@@ -203,12 +203,12 @@ static enum mt_status draw_scene(struct mt_scene *scene, const void *panels, siz
     return mt_plot_segments(scene, panels, n, err);
 }
 
-static enum mt_status draw_characters(const void *panels, size_t i,
+static enum mt_status draw_characters(const void *panels, size_t n,
                                       const struct mt_plot_style *style,
                                       const struct mt_term_style *term, struct mt_buf *out,
                                       struct mt_error *err)
 {
-    return mt_term_segments((const struct mt_segment_panel *)panels + i, style, term, out, err);
+    return mt_term_segments(panels, n, style, term, out, err);
 }
 
 static int draw(struct plot *p, const struct mt_picture_target *target)

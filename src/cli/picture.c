@@ -223,11 +223,7 @@ static enum mt_status draw_characters(struct mt_cli *cli, const struct mt_common
     struct mt_buf text = {0};
     struct mt_plot_style style = plot_style(cli, common, p);
     struct mt_term_style term = term_style(cli, common, p);
-    enum mt_status status = MT_OK;
-    for (size_t i = 0; status == MT_OK && i < x->n; i++) {
-        mt_buf_text(&text, i ? "\n" : "");
-        status = x->characters(x->panels, i, &style, &term, &text, err);
-    }
+    enum mt_status status = x->characters(x->panels, x->n, &style, &term, &text, err);
     if (status == MT_OK) {
         status = text.failed ? mt_fail_nomem(err) : write_text(cli, common, &text, err);
     }

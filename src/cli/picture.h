@@ -49,7 +49,7 @@ struct mt_picture_panels {
     size_t n;
     enum mt_status (*scene)(struct mt_scene *scene, const void *panels, size_t n,
                             struct mt_error *err);
-    enum mt_status (*characters)(const void *panels, size_t i, const struct mt_plot_style *style,
+    enum mt_status (*characters)(const void *panels, size_t n, const struct mt_plot_style *style,
                                  const struct mt_term_style *term, struct mt_buf *out,
                                  struct mt_error *err);
 };

@@ -23,21 +23,24 @@ static void insert(struct mt_holders *h, struct mt_holder row)
     h->n = kept + 1;
 }
 
-static void choose_colors(struct mt_holders *h, const struct mt_snapshot *s,
+static bool choose_colors(struct mt_holders *h, const struct mt_snapshot *s,
                           const struct mt_theme *theme, const struct mt_timeline *look)
 {
     uint32_t stacks[MT_HOLDERS] = {0};
-    struct mt_stack_colors c = {.n = 0};
+    struct mt_stack_colors c = {.taken = 0};
     for (size_t i = 0; i < h->n; i++) {
         stacks[i] = h->top[i].stack;
     }
     if (look) {
-        mt_stack_colors_add_bands(&c, theme, s, look);
+        mt_stack_colors_add_bands(&c, s, look);
     }
-    mt_stack_colors_add(&c, theme, s, stacks, h->n);
+    mt_stack_colors_add(&c, s, stacks, h->n);
     for (size_t i = 0; i < h->n; i++) {
-        h->colors[i] = mt_stack_colors_find(&c, stacks[i], theme->older);
+        const struct mt_stack_color *color = mt_stack_colors_find(&c, s, stacks[i]);
+        h->colors[i] = color ? mt_stack_color_of(theme, color) : theme->older;
     }
+    mt_vec_release(&c.list);
+    return !c.failed;
 }
 
 /* What would be 0.0 % is no row of its own. */
@@ -94,9 +97,8 @@ bool mt_holders_find(struct mt_holders *h, const struct mt_snapshot *s, const st
         }
     }
     pick(h, sums, n);
-    choose_colors(h, s, theme, look);
     mt_mem_free(sums);
-    return true;
+    return choose_colors(h, s, theme, look);
 }
 
 size_t mt_holders_index(const struct mt_holders *h, uint32_t stack)

@@ -5,6 +5,8 @@
 
 #include <memtool/frames.h>
 
+static const struct mt_str CALLED_AT = MT_STR_INIT("called at ");
+
 static const struct mt_frame *frame_at(const struct mt_snapshot *s, const struct mt_stack *k,
                                        uint32_t i)
 {
@@ -93,15 +95,22 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
         caller++;
     }
     if (caller < k->n) {
-        mt_buf_text(&l->sub, "called at ");
+        mt_buf_str(&l->sub, CALLED_AT);
         add_frame(&l->sub, style, s, frame_at(s, k, caller));
     }
 }
 
-static bool same_text(const struct mt_label *a, const struct mt_label *b)
+bool mt_label_same(const struct mt_label *a, const struct mt_label *b)
 {
     return mt_str_equal(mt_buf_view(&a->main), mt_buf_view(&b->main)) &&
            mt_str_equal(mt_buf_view(&a->sub), mt_buf_view(&b->sub));
+}
+
+bool mt_label_differs_by_caller(const struct mt_label *a, const struct mt_label *b)
+{
+    return mt_str_equal(mt_buf_view(&a->main), mt_buf_view(&b->main)) &&
+           mt_str_starts(mt_buf_view(&a->sub), CALLED_AT) &&
+           mt_str_starts(mt_buf_view(&b->sub), CALLED_AT);
 }
 
 static bool has_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t frame)
@@ -174,7 +183,7 @@ void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stack
         uint32_t ids[MT_LABELS_MOST] = {stacks[i]};
         size_t m = 1;
         for (size_t j = i + 1; j < n; j++) {
-            if (same_text(labels[i], labels[j])) {
+            if (mt_label_same(labels[i], labels[j])) {
                 group[m] = labels[j];
                 ids[m++] = stacks[j];
             }

@@ -21,6 +21,10 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
 void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stacks, size_t n,
                            const struct mt_plot_style *style, const struct mt_snapshot *s);
 
+/* Whether their two lines are the same; whether they would be but for the line of the caller. */
+bool mt_label_same(const struct mt_label *a, const struct mt_label *b);
+bool mt_label_differs_by_caller(const struct mt_label *a, const struct mt_label *b);
+
 void mt_label_release(struct mt_label *l);
 /* Memory ran out somewhere in it. */
 bool mt_label_failed(const struct mt_label *l);

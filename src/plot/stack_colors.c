@@ -27,16 +27,14 @@ static size_t by_size(const struct mt_timeline *t, size_t *order)
     return n;
 }
 
-static void put(struct mt_stack_colors *c, const struct mt_theme *theme, uint32_t stack,
-                unsigned hue, bool pale)
+static void put(struct mt_stack_colors *c, uint64_t key, unsigned slot)
 {
-    c->taken |= 1u << (hue * 2 + pale);
-    c->stacks[c->n] = stack;
-    c->colors[c->n++] = mt_palette_color(theme, (uint8_t)hue, pale);
+    c->taken |= 1u << slot;
+    c->failed |= !mt_vec_push(&c->list, ((struct mt_stack_color){key, slot}));
 }
 
-void mt_stack_colors_add_bands(struct mt_stack_colors *c, const struct mt_theme *theme,
-                               const struct mt_snapshot *s, const struct mt_timeline *t)
+void mt_stack_colors_add_bands(struct mt_stack_colors *c, const struct mt_snapshot *s,
+                               const struct mt_timeline *t)
 {
     uint32_t stacks[MOST_BANDS] = {0};
     uint8_t hues[MOST_BANDS] = {0};
@@ -44,41 +42,77 @@ void mt_stack_colors_add_bands(struct mt_stack_colors *c, const struct mt_theme 
     for (size_t i = 0; i < n; i++) {
         stacks[i] = t->bands.v[order[i]].stack;
     }
-    if (c->n > 0) {
-        mt_stack_colors_add(c, theme, s, stacks, n);
+    if (c->list.n > 0) {
+        mt_stack_colors_add(c, s, stacks, n);
         return;
     }
     mt_palette_hues(s, stacks, n, hues);
     for (size_t i = 0; i < n; i++) {
-        put(c, theme, stacks[i], hues[i], order[i] % 2 != 0);
+        put(c, mt_stack_hue_hash(s, stacks[i]), hues[i] * 2u + (order[i] % 2 != 0));
     }
 }
 
-void mt_stack_colors_add(struct mt_stack_colors *c, const struct mt_theme *theme,
-                         const struct mt_snapshot *s, const uint32_t *stacks, size_t n)
+/* The slots of those stacks that have a colour. */
+static unsigned slots_of(const struct mt_stack_colors *c, const struct mt_snapshot *s,
+                         const uint32_t *stacks, size_t n)
 {
-    for (size_t i = 0; i < n && c->n < MT_STACK_COLORS; i++) {
-        if (mt_stack_colors_find(c, stacks[i], 0)) { /* no colour is 0: all are opaque */
+    unsigned slots = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct mt_stack_color *has = mt_stack_colors_find(c, s, stacks[i]);
+        slots |= has ? 1u << has->slot : 0;
+    }
+    return slots;
+}
+
+/* The nearest slot that is free, from that of the hash on; `not` has one. */
+static unsigned free_slot(uint64_t hash, unsigned pale, unsigned not )
+{
+    unsigned hue = (unsigned)(hash % MT_HUES);
+    while (not &(1u << (hue * 2 + pale))) {
+        pale ^= 1;
+        if (not &(1u << (hue * 2 + pale))) {
+            hue = (hue + 1) % MT_HUES;
+        }
+    }
+    return hue * 2 + pale;
+}
+
+void mt_stack_colors_add(struct mt_stack_colors *c, const struct mt_snapshot *s,
+                         const uint32_t *stacks, size_t n)
+{
+    unsigned here = slots_of(c, s, stacks, n);
+    for (size_t i = 0; i < n; i++) {
+        if (mt_stack_colors_find(c, s, stacks[i])) {
             continue;
         }
-        unsigned hue = (unsigned)(mt_stack_hue_hash(s, stacks[i]) % MT_HUES), pale = i % 2;
-        c->taken = c->taken == ALL_TAKEN ? 0 : c->taken;
-        while (c->taken & (1u << (hue * 2 + pale))) {
-            pale ^= 1;
-            if (c->taken & (1u << (hue * 2 + pale))) {
-                hue = (hue + 1) % MT_HUES;
-            }
-        }
-        put(c, theme, stacks[i], hue, pale);
+        here = here == ALL_TAKEN ? 0 : here;
+        c->taken = (c->taken | here) == ALL_TAKEN ? 0 : c->taken;
+        uint64_t hash = mt_stack_hue_hash(s, stacks[i]);
+        unsigned slot = free_slot(hash, i % 2, c->taken | here);
+        here |= 1u << slot;
+        put(c, hash, slot);
     }
 }
 
-uint32_t mt_stack_colors_find(const struct mt_stack_colors *c, uint32_t stack, uint32_t other)
+void mt_stack_colors_share(struct mt_stack_colors *c, const struct mt_snapshot *s, uint32_t stack,
+                           unsigned slot)
 {
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->stacks[i] == stack) {
-            return c->colors[i];
+    put(c, mt_stack_hue_hash(s, stack), slot);
+}
+
+const struct mt_stack_color *mt_stack_colors_find(const struct mt_stack_colors *c,
+                                                  const struct mt_snapshot *s, uint32_t stack)
+{
+    uint64_t key = c->list.n ? mt_stack_hue_hash(s, stack) : 0;
+    for (size_t i = 0; i < c->list.n; i++) {
+        if (c->list.v[i].key == key) {
+            return &c->list.v[i];
         }
     }
-    return other;
+    return NULL;
+}
+
+uint32_t mt_stack_color_of(const struct mt_theme *theme, const struct mt_stack_color *color)
+{
+    return mt_palette_color(theme, (uint8_t)(color->slot / 2), color->slot % 2 != 0);
 }

@@ -261,23 +261,33 @@ static bool draw(struct term *t, struct mt_buf *out)
     return true;
 }
 
-enum mt_status mt_term_segments(const struct mt_segment_panel *panel,
+static bool draw_panel(struct term *t, struct mt_buf *out)
+{
+    t->columns = t->term->width - LEFT;
+    for (size_t i = 0; i < t->panel->state->n_segments; i++) {
+        mt_state_add_segment(t->panel->state, i, &t->sum);
+    }
+    put_headings(t, out);
+    bool fine = true;
+    if (t->panel->state->n_segments == 0) {
+        mt_buf_text(out, "nothing was reserved\n");
+    } else {
+        fine = draw(t, out);
+    }
+    mt_rows_release(&t->rows);
+    mt_mem_free(t->bytes);
+    return fine;
+}
+
+enum mt_status mt_term_segments(const struct mt_segment_panel *panels, size_t n,
                                 const struct mt_plot_style *style, const struct mt_term_style *term,
                                 struct mt_buf *out, struct mt_error *err)
 {
-    struct term t = {.panel = panel, .style = style, .term = term};
-    t.columns = term->width - LEFT;
-    for (size_t i = 0; i < panel->state->n_segments; i++) {
-        mt_state_add_segment(panel->state, i, &t.sum);
-    }
-    put_headings(&t, out);
     bool fine = true;
-    if (panel->state->n_segments == 0) {
-        mt_buf_text(out, "nothing was reserved\n");
-    } else {
-        fine = draw(&t, out);
+    for (size_t i = 0; fine && i < n; i++) {
+        struct term t = {.panel = &panels[i], .style = style, .term = term};
+        mt_buf_text(out, i ? "\n" : "");
+        fine = draw_panel(&t, out);
     }
-    mt_rows_release(&t.rows);
-    mt_mem_free(t.bytes);
     return fine && !out->failed ? MT_OK : mt_fail_nomem(err);
 }

@@ -10,7 +10,7 @@
 #include "axis.h"
 #include "palette.h"
 #include "term_draw.h"
-#include "trace_words.h"
+#include "trace_looks.h"
 
 #define LEFT 11 /* columns of the labels of bytes, with the axis */
 
@@ -19,7 +19,7 @@ struct term {
     const struct mt_plot_style *style;
     const struct mt_term_style *term;
     struct mt_canvas canvas;
-    uint32_t colors[MT_TRACE_BANDS];
+    const struct mt_band_look *looks;
     double y_max;
     int columns, rows; /* of the chart */
 };
@@ -80,11 +80,11 @@ static void draw_column(struct term *t, int column)
             size_t upper = band_at(t, sample, ground + unit * 3 / 4);
             struct mt_cell *c = &t->canvas.cells[row * t->canvas.width + LEFT + column];
             c->halves = true;
-            c->upper = upper == SIZE_MAX ? 0 : t->colors[upper];
-            c->lower = lower == SIZE_MAX ? 0 : t->colors[lower];
+            c->upper = upper == SIZE_MAX ? 0 : t->looks[upper].color;
+            c->lower = lower == SIZE_MAX ? 0 : t->looks[lower].color;
         } else if (middle != SIZE_MAX) {
-            mt_canvas_put(&t->canvas, LEFT + column, row, mt_term_fill(t->term, middle),
-                          t->colors[middle]);
+            mt_canvas_put(&t->canvas, LEFT + column, row,
+                          mt_term_fill(t->term, t->looks[middle].fill), t->looks[middle].color);
         }
     }
     bool memory = t->panel->options->subject == MT_TIMELINE_MEMORY;
@@ -196,14 +196,11 @@ static void put_legend(struct term *t, struct mt_buf *out)
     for (size_t i = l->bands.n; i > 0; i--) {
         const struct mt_timeline_band *b = &l->bands.v[i - 1];
         double share = !b->at_peak ? -1 : (double)b->at_peak / (double)l->peak;
-        struct mt_label label;
-        if (!mt_trace_has_row(l, b)) {
-            continue;
+        const struct mt_band_look *look = &t->looks[i - 1];
+        if (mt_trace_has_row(l, b)) {
+            mt_term_legend(t->term, out, mt_term_fill(t->term, look->fill), look->color,
+                           b->at_peak ? b->at_peak : b->max, share, &look->label);
         }
-        mt_trace_label(&label, t->style, t->panel, b);
-        mt_term_legend(t->term, out, mt_term_fill(t->term, i - 1), t->colors[i - 1],
-                       b->at_peak ? b->at_peak : b->max, share, &label);
-        mt_label_release(&label);
     }
     mt_term_legend_total(t->term, out, l->peak, "TOTAL");
     mt_term_key(t->term, out, MT_SIGN_LINE,
@@ -214,30 +211,45 @@ static void put_legend(struct term *t, struct mt_buf *out)
     }
 }
 
-enum mt_status mt_term_trace(const struct mt_trace_panel *panel, const struct mt_plot_style *style,
-                             const struct mt_term_style *term, struct mt_buf *out,
-                             struct mt_error *err)
+static bool draw_panel(struct term *t, struct mt_buf *out)
 {
-    struct term t = {.panel = panel, .style = style, .term = term, .rows = term->height};
-    t.columns = term->width - LEFT;
-    t.y_max = mt_trace_scale(panel, 1);
-    put_headings(&t, out);
-    if (panel->timeline->peak == 0 && panel->timeline->reserved_peak == 0) {
+    put_headings(t, out);
+    if (t->panel->timeline->peak == 0 && t->panel->timeline->reserved_peak == 0) {
         mt_buf_text(out, "nothing to draw\n");
-        return out->failed ? mt_fail_nomem(err) : MT_OK;
+        return true;
     }
-    if (!mt_canvas_init(&t.canvas, term->width, t.rows + 2, term)) {
-        return mt_fail_nomem(err);
+    if (!mt_canvas_init(&t->canvas, t->term->width, t->rows + 2, t->term)) {
+        return false;
     }
-    mt_trace_colors(t.colors, mt_theme_get(style->theme), panel);
-    draw_byte_axis(&t);
-    for (int x = 0; x < t.columns; x++) {
-        draw_column(&t, x);
+    draw_byte_axis(t);
+    for (int x = 0; x < t->columns; x++) {
+        draw_column(t, x);
     }
-    draw_x_axis(&t);
-    draw_ooms(&t);
-    mt_canvas_write(&t.canvas, out);
-    put_legend(&t, out);
-    mt_canvas_release(&t.canvas);
-    return out->failed ? mt_fail_nomem(err) : MT_OK;
+    draw_x_axis(t);
+    draw_ooms(t);
+    mt_canvas_write(&t->canvas, out);
+    put_legend(t, out);
+    mt_canvas_release(&t->canvas);
+    return true;
+}
+
+enum mt_status mt_term_trace(const struct mt_trace_panel *panels, size_t n,
+                             const struct mt_plot_style *style, const struct mt_term_style *term,
+                             struct mt_buf *out, struct mt_error *err)
+{
+    struct mt_band_look *looks = mt_trace_looks_new(style, panels, n);
+    bool fine = looks != NULL;
+    for (size_t i = 0; fine && i < n; i++) {
+        struct term t = {.panel = &panels[i],
+                         .looks = looks + i * MT_TRACE_BANDS,
+                         .style = style,
+                         .term = term,
+                         .y_max = mt_trace_scale(panels, n),
+                         .rows = term->height,
+                         .columns = term->width - LEFT};
+        mt_buf_text(out, i ? "\n" : "");
+        fine = draw_panel(&t, out);
+    }
+    mt_trace_looks_free(looks, n);
+    return fine && !out->failed ? MT_OK : mt_fail_nomem(err);
 }

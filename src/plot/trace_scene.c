@@ -13,8 +13,8 @@
 
 #include "chart.h"
 #include "layers.h"
+#include "trace_looks.h"
 #include "trace_marks.h"
-#include "trace_words.h"
 
 #define LEFT 92.0
 #define LEGEND_W 384.0
@@ -100,29 +100,16 @@ static void band_tip(struct mt_chart *c, const struct mt_timeline_band *b, const
     }
 }
 
-struct band_look {
-    uint32_t color, tip;
-    struct mt_label label;
-};
-
-static void band_looks(struct mt_chart *c, struct band_look *looks)
+/* What a tip says of each band. */
+static void band_tips(struct mt_chart *c, const struct mt_band_look *looks, uint32_t *tips)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    uint32_t colors[MT_TRACE_BANDS];
-    struct mt_label *labels[MT_TRACE_BANDS];
-    uint32_t stacks[MT_TRACE_BANDS];
-    mt_trace_colors(colors, c->scene->theme, c->panel);
     for (size_t i = 0; i < t->bands.n; i++) {
-        labels[i] = &looks[i].label;
-        stacks[i] = t->bands.v[i].stack;
-        const struct mt_timeline_band *b = &t->bands.v[i];
         struct mt_buf tip = {0};
-        looks[i].color = colors[i];
-        mt_trace_label(&looks[i].label, &c->scene->style, c->panel, b);
-        band_tip(c, b, looks[i].label.main.p ? looks[i].label.main.p : "", &tip);
-        looks[i].tip = mt_scene_take(c->scene, &tip);
+        const char *main = looks[i].label.main.p;
+        band_tip(c, &t->bands.v[i], main ? main : "", &tip);
+        tips[i] = mt_scene_take(c->scene, &tip);
     }
-    mt_labels_distinguish(labels, stacks, t->bands.n, &c->scene->style, c->panel->snapshot);
 }
 
 static size_t rows_wanted(const struct mt_timeline *t)
@@ -198,7 +185,7 @@ static size_t largest_stack(const struct mt_timeline *t)
     return best;
 }
 
-static void draw_legend(struct mt_chart *c, const struct band_look *looks)
+static void draw_legend(struct mt_chart *c, const struct mt_band_look *looks, const uint32_t *tips)
 {
     const struct mt_timeline *t = c->panel->timeline;
     bool has_row[MT_TRACE_BANDS];
@@ -215,7 +202,7 @@ static void draw_legend(struct mt_chart *c, const struct band_look *looks)
                                     .label = &looks[i - 1].label,
                                     .bytes = b->at_peak,
                                     .most = b->max,
-                                    .tip = looks[i - 1].tip,
+                                    .tip = tips[i - 1],
                                     .largest = t->bands.n > 1 && i - 1 == largest};
         y = has_row[i - 1] ? legend_row(c, y, &row) : y;
     }
@@ -287,13 +274,13 @@ static void draw_empty(struct mt_chart *c)
         ->anchor = MT_ANCHOR_MIDDLE;
 }
 
-static void draw_curves(struct mt_chart *c, const struct band_look *looks)
+static void draw_curves(struct mt_chart *c, const struct mt_band_look *looks, const uint32_t *tips)
 {
     const struct mt_timeline *t = c->panel->timeline;
     uint32_t stacks[MT_TRACE_BANDS], colors[MT_TRACE_BANDS];
     if (c->panel->per_alloc == 0) {
         for (size_t i = t->bands.n; i > 0; i--) {
-            draw_band(c, i - 1, looks[i - 1].color, looks[i - 1].tip);
+            draw_band(c, i - 1, looks[i - 1].color, tips[i - 1]);
         }
         return;
     }
@@ -304,10 +291,10 @@ static void draw_curves(struct mt_chart *c, const struct band_look *looks)
     mt_layers_draw(c, c->panel->per_alloc, &(struct mt_layer_colors){stacks, colors, t->bands.n});
 }
 
-static void draw_panel(struct mt_chart *c)
+static void draw_panel(struct mt_chart *c, const struct mt_band_look *looks)
 {
     const struct mt_timeline *t = c->panel->timeline;
-    struct band_look looks[MT_TRACE_BANDS] = {{.color = 0}};
+    uint32_t tips[MT_TRACE_BANDS] = {0};
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
     bool empty = t->peak == 0 && t->reserved_peak == 0;
     c->y_max = empty ? 0 : c->y_max;
@@ -317,21 +304,23 @@ static void draw_panel(struct mt_chart *c)
         draw_empty(c);
         return;
     }
-    band_looks(c, looks);
-    draw_curves(c, looks);
+    band_tips(c, looks, tips);
+    draw_curves(c, looks, tips);
     draw_reserved(c, !memory);
     mt_trace_marks(c);
-    draw_legend(c, looks);
-    for (size_t i = 0; i < t->bands.n; i++) {
-        mt_label_release(&looks[i].label);
-    }
+    draw_legend(c, looks, tips);
 }
 
 /* ---- the picture ---- */
 
+/* All plots of a picture begin and end at the same heights of their panels, whatever stands above
+ * and below them, so that a band of so many bytes is as high in one as in another. */
 struct layout {
     size_t columns, rows;
     double panel_w, panel_h;
+    double head;   /* px above each plot */
+    double legend; /* px that the longest legend wants */
+    size_t bands;  /* the rows of that one */
     bool legend_right;
 };
 
@@ -359,10 +348,11 @@ static struct layout lay_out(const struct mt_plot_style *style, const struct mt_
         l.rows = panels[i].row + 1 > l.rows ? panels[i].row + 1 : l.rows;
     }
     double w = style->width > 0 ? style->width : l.columns == 1 ? 1280 : 760.0 * (double)l.columns;
-    double legend = legend_height(most_bands(panels, n));
+    l.bands = most_bands(panels, n);
+    l.legend = legend_height(l.bands);
     l.panel_w = w / (double)l.columns;
     l.legend_right = l.panel_w >= 900;
-    double least = l.legend_right ? 660 : 470 + legend;
+    double least = l.legend_right ? 660 : 470 + l.legend;
     l.panel_h = style->height > 0 ? style->height / (double)l.rows : least;
     return l;
 }
@@ -378,7 +368,7 @@ static void place_across(struct mt_chart *c, const struct layout *l)
         c->legend = (struct mt_box){begin, 0, LEGEND_W, legend};
     } else {
         c->plot = (struct mt_box){left, 0, right - left, 0};
-        c->legend = (struct mt_box){c->area.x + MARGIN, 0, l->panel_w - 2 * MARGIN, legend};
+        c->legend = (struct mt_box){c->area.x + MARGIN, 0, l->panel_w - 2 * MARGIN, l->legend};
     }
 }
 
@@ -389,21 +379,21 @@ static double draw_head(struct mt_chart *c, const struct layout *l)
     return draw_headings(c) + 18 + mt_chart_strips(c);
 }
 
-/* The least height that leaves the curves some room below the headings of each panel; 0 when out of
- * memory, which the drawing will find as well. */
-static double least_height(const struct mt_plot_style *style, const struct mt_trace_panel *panels,
+/* How much the headings of the panels take; 0 when out of memory, which the drawing will find as
+ * well. */
+static double highest_head(const struct mt_plot_style *style, const struct mt_trace_panel *panels,
                            size_t n, double y_max, const struct layout *l)
 {
-    double least = 0;
+    double most = 0;
     struct mt_scene *scratch = mt_scene_new(style);
     for (size_t i = 0; i < n && scratch; i++) {
         struct mt_chart c = {.scene = scratch, .panel = &panels[i], .y_max = y_max};
         c.area.w = l->panel_w;
-        double height = draw_head(&c, l) + LEAST_PLOT + FOOT;
-        least = height > least ? height : least;
+        double height = draw_head(&c, l);
+        most = height > most ? height : most;
     }
     mt_scene_free(scratch);
-    return ceil(least);
+    return most;
 }
 
 static void place_panel(struct mt_chart *c, const struct layout *l)
@@ -411,7 +401,8 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     const struct mt_trace_panel *p = c->panel;
     c->area = (struct mt_box){(double)p->column * l->panel_w, (double)p->row * l->panel_h,
                               l->panel_w, l->panel_h};
-    double top = draw_head(c, l), bottom = c->area.y + l->panel_h - FOOT;
+    (void)draw_head(c, l);
+    double top = c->area.y + l->head, bottom = c->area.y + l->panel_h - FOOT;
     c->plot.y = top;
     if (l->legend_right) {
         double room = c->area.y + l->panel_h - 8 - top, legend = c->legend.h;
@@ -421,8 +412,7 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
     } else {
         double room = bottom - top - LEAST_PLOT; /* a small picture: the curves before the legend */
         double legend = c->legend.h < room ? c->legend.h : room;
-        size_t rows = rows_wanted(p->timeline);
-        double two_rows = legend_height(rows < 2 ? rows : 2);
+        double two_rows = legend_height(l->bands < 2 ? l->bands : 2);
         c->legend.h = legend < two_rows ? 0 : legend;
         bottom -= c->legend.h;
         c->legend.y = bottom + FOOT;
@@ -454,7 +444,12 @@ enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *pa
 {
     double y_max = mt_trace_scale(panels, n);
     struct layout l = lay_out(&s->style, panels, n);
-    double least = least_height(&s->style, panels, n, y_max, &l);
+    l.head = highest_head(&s->style, panels, n, y_max, &l);
+    double least = ceil(l.head + LEAST_PLOT + FOOT); /* leaves the curves some room */
+    struct mt_band_look *looks = mt_trace_looks_new(&s->style, panels, n);
+    if (!looks) {
+        return mt_fail_nomem(err);
+    }
     l.panel_h = l.panel_h < least ? least : l.panel_h;
     s->width = l.panel_w * (double)l.columns;
     s->height = l.panel_h * (double)l.rows;
@@ -465,7 +460,8 @@ enum mt_status mt_plot_trace(struct mt_scene *s, const struct mt_trace_panel *pa
     for (size_t i = 0; i < n; i++) {
         struct mt_chart c = {.scene = s, .panel = &panels[i], .y_max = y_max};
         place_panel(&c, &l);
-        draw_panel(&c);
+        draw_panel(&c, looks + i * MT_TRACE_BANDS);
     }
+    mt_trace_looks_free(looks, n);
     return s->failed ? mt_fail_nomem(err) : MT_OK;
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The words, colours and scale of a timeline, for pictures and terminals alike. */
+/* The words and the scale of a timeline, for pictures and terminals alike. */
 #include "trace_words.h"
 
 #include <string.h>
 
 #include <memtool/query.h>
-
-#include "stack_colors.h"
 
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
 #define OFF_SCALE 2.0
@@ -230,20 +228,6 @@ void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
         mt_buf_text(&l->sub, "stacks with less");
     } else {
         mt_label_stack(l, style, p->snapshot, band->stack);
-    }
-}
-
-void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme, const struct mt_trace_panel *p)
-{
-    const struct mt_timeline *t = p->timeline;
-    struct mt_stack_colors c = {.n = 0};
-    if (p->look) {
-        mt_stack_colors_add_bands(&c, theme, p->snapshot, p->look);
-    }
-    mt_stack_colors_add_bands(&c, theme, p->snapshot, t);
-    for (size_t i = 0; i < t->bands.n; i++) {
-        uint32_t other = t->bands.v[i].stack == MT_BAND_OLDER ? theme->older : theme->others;
-        colors[i] = mt_stack_colors_find(&c, t->bands.v[i].stack, other);
     }
 }
 

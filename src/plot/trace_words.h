@@ -39,20 +39,15 @@ uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom);
 void mt_oom_say_refusal(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_event *oom,
                         struct mt_size_format f);
 
-/* A band's name in the legend. */
 /* Whether a band has a row in the legend. */
 static inline bool mt_trace_has_row(const struct mt_timeline *t, const struct mt_timeline_band *b)
 {
     return mt_timeline_has_row(t, b->at_peak, b->max);
 }
 
+/* A band's name in the legend. */
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_trace_panel *p, const struct mt_timeline_band *band);
-
-/* The colour of each band; those that the panel's `look` shows too have its colours. `colors` has
- * room for all bands. */
-void mt_trace_colors(uint32_t *colors, const struct mt_theme *theme,
-                     const struct mt_trace_panel *p);
 
 /* The largest number of bytes that panels draw to scale: peaks, reserved memory, and capacities and
  * requests that are not out of all proportion. */

@@ -557,8 +557,69 @@ START_TEST(no_row_of_nothing)
 }
 END_TEST
 
+/* The y of each text, in the order of the panels. */
+static size_t find_heights(const struct mt_scene *s, const char *text, double *y)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->kind == MT_MARK_TEXT && strcmp(mt_scene_str(s, m->text), text) == 0 && n < 2) {
+            y[n++] = m->y;
+        }
+    }
+    return n;
+}
+
+/* Whatever stands above and below them, plots side by side are on one scale; so are those in
+ * characters. */
+START_TEST(side_by_side_on_one_scale)
+{
+    static const struct mt_plot_style SIZES[] = {{.width = 0}, {.width = 2400}, {.width = 700}};
+    struct drawn d[2] = {{.limit = {66 * MADE_MIB, 68 * MADE_MIB}}, {.limit = {0}}};
+    struct mt_trace_panel p[2] = {{.snapshot = NULL}};
+    struct mt_error err;
+    make_oom(&d[0].m);
+    make_staircase(&d[1].m, 2);
+    made_finish(&d[1].m);
+    for (size_t i = 0; i < 2; i++) {
+        d[i].o = (struct mt_timeline_options){.columns = 700, .bands = 10, .last = SIZE_MAX};
+        ck_assert_int_eq(mt_timeline_init(&d[i].t, &d[i].m.r, &d[i].o, &err), MT_OK);
+        p[i] = (struct mt_trace_panel){.snapshot = &d[i].m.s,
+                                       .replay = &d[i].m.r,
+                                       .timeline = &d[i].t,
+                                       .options = &d[i].o,
+                                       .file = "snap.pickle",
+                                       .limit = d[i].limit,
+                                       .column = i};
+    }
+    for (size_t i = 0; i < MT_COUNT(SIZES); i++) {
+        double less[2], more[2];
+        struct mt_scene *scene = mt_scene_new(&SIZES[i]);
+        ck_assert_int_eq(mt_plot_trace(scene, p, 2, &err), MT_OK);
+        scene_check_texts(scene);
+        ck_assert_uint_eq(find_heights(scene, "20 MiB", less), 2);
+        ck_assert_uint_eq(find_heights(scene, "80 MiB", more), 2);
+        ck_assert_double_eq_tol(less[0], less[1], 1e-9);
+        ck_assert_double_eq_tol(more[0], more[1], 1e-9);
+        mt_scene_free(scene);
+    }
+    struct mt_buf text = {0};
+    const struct mt_term_style term = {.width = 80, .height = 20, .charset = MT_TERM_ASCII};
+    ck_assert_int_eq(mt_term_trace(p, 2, &PLAIN, &term, &text, &err), MT_OK);
+    const char *first = strstr(text.p, "96 MiB |");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_nonnull(strstr(first + 1, "96 MiB |"));
+    mt_buf_release(&text);
+    for (size_t i = 0; i < 2; i++) {
+        mt_timeline_release(&d[i].t);
+        made_release(&d[i].m);
+    }
+}
+END_TEST
+
 UNIT_MAIN("trace_scene", no_row_of_nothing, tells_the_oom, an_inferred_limit, the_smallest_picture,
           labels_leave_curves_alone, the_request_stands_on_reserved_memory, growth_is_told,
           a_request_above_the_picture, leaders_cross_no_line, the_axis_of_time,
           annotations_are_named, bands_are_to_scale, svg_is_text_with_tips, png_and_pdf,
-          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation)
+          small_and_dark, nothing_to_draw, no_events, one_shape_an_allocation,
+          side_by_side_on_one_scale)
