@@ -533,6 +533,9 @@ static bool why_not_holes(struct mt_advisor *a)
                       mt_advice_size(f->requested).s);
     } else if (!mt_facts_has(f, MT_OOM_UNALLOCATED)) {
         mt_advise_why(a, "Nothing here shows fragmentation; it is the standard hint.");
+    } else if (a->verdict == MT_VERDICT_LEAK && f->expandable_serves) {
+        mt_advise_why(a,
+                      "A replay with it served this request, but what grows fills that as well.");
     } else if (a->verdict == MT_VERDICT_LEAK) {
         mt_advise_why(a, "It wins at most the %s that is unallocated, once.", holes.s);
     } else if (a->verdict == MT_VERDICT_FREE_EXCEEDS_REQUEST) {

@@ -81,7 +81,13 @@ static void say_segment(struct mt_triage *t)
     const struct mt_incident *i = t->facts.incident;
     bool native = strcmp(i->framework, "torch") == 0 && strncmp(i->format, "torch-", 6) == 0 &&
                   (strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0);
-    if (native && t->facts.requested == mt_room_segment(1)) {
+    uint64_t asked = native && t->shot && t->shot->oom ? t->shot->oom->size : 0;
+    if (asked > 0 && t->facts.requested > asked + asked / 400) { /* more than two digits hide */
+        mt_evidence_add(t,
+                        "%s is the segment that PyTorch asked the driver for; the request was %s, "
+                        "as the snapshot tells.",
+                        size(t->facts.requested).s, size(asked).s);
+    } else if (native && t->facts.requested == mt_room_segment(1)) {
         mt_evidence_add(t, "%s is the segment that PyTorch takes for tensors of up to 1 MiB.",
                         size(t->facts.requested).s);
     } else if (native && t->facts.requested == mt_room_segment((1 << 20) + 1)) {
