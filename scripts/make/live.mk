@@ -76,9 +76,9 @@ $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmem
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
-ODD_LIBRARY := $(BUILD)/tests/live/odd_library.so
-$(ODD_LIBRARY): $(BUILD)/tests/live/odd_library.o
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared $^ -o $@
+ODD_LIBRARIES := $(BUILD)/tests/live/odd_library.so $(BUILD)/tests/live/same_process.so
+$(ODD_LIBRARIES): %.so: %.o
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared $^ -ldl -o $@
 
 # CUDA programs that know nothing of memtool: linked to the runtime alone.
 PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program \
@@ -109,7 +109,7 @@ RUN_LIVE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) PYTHON=$(PYTHO
 RUN_HOSTILE := LIVE_FOREIGN=$(if $(filter asan tsan,$(VARIANT)),0,1) tests/live/run-hostile $(BUILD)
 
 .PHONY: live-tests check-live
-live-tests: $(DOOR_PROGRAMS) $(ODD_LIBRARY) $(PRELOAD_PROGRAM) $(BUILD)/tests/gpu/capture_program $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
+live-tests: $(DOOR_PROGRAMS) $(ODD_LIBRARIES) $(PRELOAD_PROGRAM) $(BUILD)/tests/gpu/capture_program $(FAKE_NVML) $(TORCH_PROGRAM) $(FAKE_CUDA) $(BUILD)/memtool
 tests: live-tests
 check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_LIVE)

@@ -84,7 +84,11 @@ static void read_settings(struct mt_record_settings *s, struct mt_error *err)
 {
     const char *text = getenv("MEMTOOL_RECORD");
     default_settings(s);
-    if (text && mt_record_settings_parse(s, mt_str_from(text), err) != MT_OK) {
+    enum mt_status status = text ? mt_record_settings_parse(s, mt_str_from(text), err) : MT_OK;
+    if (status == MT_OK) {
+        status = mt_recorder_check(s, err);
+    }
+    if (status != MT_OK) {
         mt_error_prefix(err, "MEMTOOL_RECORD is ignored");
         default_settings(s);
     }

@@ -11,6 +11,8 @@
 
 #include "c_stack.h"
 
+enum { LINE = 64, EVENTS_A_LINE = LINE / sizeof(struct mt_record_event) };
+
 static uint32_t choose_how(const struct mt_recorder *r, const struct mt_record_settings *s)
 {
     enum mt_record_stacks stacks = s->stacks;
@@ -50,6 +52,19 @@ static void release_rings(struct mt_recorder *r)
         mt_mem_free(r->rings[i].memory);
         r->rings[i] = (struct mt_record_ring){0};
     }
+}
+
+enum mt_status mt_recorder_check(const struct mt_record_settings *s, struct mt_error *err)
+{
+    struct mt_record_event *v = mt_mem_zalloc(s->max_entries + EVENTS_A_LINE, sizeof *v);
+    mt_mem_free(v); /* it was never written to, and has cost nothing */
+    if (v || s->max_entries == 0) {
+        return MT_OK;
+    }
+    return mt_fail(err, MT_NOMEM, MT_NO_OFFSET,
+                   "max_entries is %llu, and %llu bytes for a ring of that length cannot be had",
+                   (unsigned long long)s->max_entries,
+                   (unsigned long long)(s->max_entries * sizeof *v));
 }
 
 void mt_recorder_prepare(const struct mt_recorder *r, const struct mt_record_settings *s)
@@ -243,7 +258,6 @@ static bool know_stream(struct mt_recorder *r, uint64_t stream)
  * average the dearest part of one. */
 static bool ring_ready(struct mt_recorder *r, struct mt_record_ring *ring)
 {
-    enum { LINE = 64, EVENTS_A_LINE = LINE / sizeof *ring->v };
     uint64_t cap = r->settings.max_entries;
     if (!ring->v && cap > 0) {
         ring->memory = mt_mem_zalloc(cap + EVENTS_A_LINE, sizeof *ring->v);

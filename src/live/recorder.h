@@ -90,6 +90,11 @@ struct mt_recorder {
 enum mt_status mt_recorder_new(struct mt_recorder **out, struct mt_error *err) MT_NODISCARD;
 void mt_recorder_free(struct mt_recorder *r); /* accepts NULL */
 
+/* Whether the process can have a ring of that length: where it cannot, events would be lost without
+ * a word. Errors: MT_NOMEM. */
+enum mt_status mt_recorder_check(const struct mt_record_settings *s, struct mt_error *err)
+    MT_NODISCARD;
+
 /* Before mt_recorder_set, WITHOUT the lock: loads what these settings need, for which the dynamic
  * linker takes its own. */
 void mt_recorder_prepare(const struct mt_recorder *r, const struct mt_record_settings *s);

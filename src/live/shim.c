@@ -127,12 +127,19 @@ static enum mt_status start_triggers(const struct mt_record_settings *s, struct 
     return MT_OK;
 }
 
+static enum mt_status read_settings(struct mt_record_settings *s, const char *text,
+                                    struct mt_error *err)
+{
+    mt_record_settings_default(s);
+    MT_TRY(mt_record_settings_parse(s, mt_str_from(text), err));
+    return mt_recorder_check(s, err);
+}
+
 static void start_recording(const char *text)
 {
     struct mt_record_settings s;
     struct mt_error err;
-    mt_record_settings_default(&s);
-    if (mt_record_settings_parse(&s, mt_str_from(text), &err) != MT_OK) {
+    if (read_settings(&s, text, &err) != MT_OK) {
         mt_error_prefix(&err, "MEMTOOL_RECORD is ignored");
         say(err.text);
         return;
@@ -342,8 +349,7 @@ DOOR int memtool_record(const char *settings)
     if (!live) {
         return -1;
     }
-    mt_record_settings_default(&s);
-    if (settings && mt_record_settings_parse(&s, mt_str_from(settings), &err) != MT_OK) {
+    if (settings && read_settings(&s, settings, &err) != MT_OK) {
         remember(err.text);
         return -1;
     }

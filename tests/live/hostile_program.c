@@ -354,6 +354,15 @@ static void no_file(void)
     EXPECT(rmdir(file) == 0);
 }
 
+static void too_long_a_ring(void)
+{
+    const struct rlimit limit = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+    EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+    EXPECT(memtool_record("max_entries:1073741824") == -1);
+    EXPECT(strstr(memtool_last_error(), "34359738368 bytes for a ring of that length cannot be"));
+    EXPECT(memtool_record("max_entries:1000000") == 0 && memtool_malloc(1000, 0, NULL));
+}
+
 static void refusals(void)
 {
     EXPECT(memtool_malloc(1000, 0, NULL));
@@ -508,6 +517,7 @@ int main(int argc, char **argv)
                  {"2.5-seconds", use_for_2_5_seconds},
                  {"too-large", too_large_a_file},
                  {"no-file", no_file},
+                 {"too-long", too_long_a_ring},
                  {"refusals", refusals},
                  {"cancelled", cancelled},
                  {"loader", in_the_loader},
