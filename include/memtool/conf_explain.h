@@ -62,8 +62,8 @@ void mt_conf_value(const struct mt_conf *conf, enum mt_conf_key key, struct mt_b
 bool mt_conf_find(struct mt_str text, struct mt_str *conf, enum mt_conf_variable *variable);
 
 /* Settings as people paste them: with the variable, of PyTorch or memtool, in front ("export
- * NAME=...", "os.environ['NAME'] = '...'"), in quotes, or the bare string. *conf is the part that
- * is settings; *variable its name, static, or NULL where none is named. */
+ * NAME=...", "os.environ['NAME'] = '...'"), or the bare string, which is taken as it is. *conf is
+ * the part that is settings; *variable its name, static, or NULL where none is named. */
 void mt_conf_unassign(struct mt_str text, struct mt_str *conf, const char **variable);
 
 #endif

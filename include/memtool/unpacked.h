@@ -25,8 +25,9 @@ void mt_unpacked_free(struct mt_unpacked *u);
 enum mt_status mt_unpacked_read(struct mt_unpacked *u, void *p, size_t n, size_t *got,
                                 struct mt_error *err) MT_NODISCARD;
 
-/* The first bytes of what the n bytes at p unpack to, as many as they give and `room` holds. 0:
- * nothing, or damaged from the start. */
-size_t mt_unpacked_head(const void *p, size_t n, void *out, size_t room);
+/* The first bytes of what the n bytes at p unpack to, as many as they give and `room` holds; *total
+ * is 0 where that is nothing, or damaged from the start. Errors: MT_NOMEM. */
+enum mt_status mt_unpacked_head(const void *p, size_t n, void *out, size_t room, size_t *total,
+                                struct mt_error *err) MT_NODISCARD;
 
 #endif

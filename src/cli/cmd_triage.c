@@ -227,13 +227,34 @@ static int read_snapshot(struct mt_cli *cli, const struct mt_common *common, str
 }
 
 /* Of packed bytes what they unpack to decides. */
-static bool is_packed_log(const unsigned char *p, size_t n)
+static enum mt_status find_packed_log(const unsigned char *p, size_t n, bool *is_log,
+                                      struct mt_error *err)
 {
-    unsigned char *head = mt_is_gzip(p, n) ? mt_mem_alloc(PEEK_BYTES, 1) : NULL;
-    size_t unpacked = head ? mt_unpacked_head(p, n, head, PEEK_BYTES) : 0;
-    bool log = unpacked > 0 && !looks_like_snapshot(head, unpacked);
+    size_t unpacked = 0;
+    *is_log = false;
+    if (!mt_is_gzip(p, n)) {
+        return MT_OK;
+    }
+    unsigned char *head = mt_mem_alloc(PEEK_BYTES, 1);
+    enum mt_status status =
+        head ? mt_unpacked_head(p, n, head, PEEK_BYTES, &unpacked, err) : mt_fail_nomem(err);
+    *is_log = status == MT_OK && unpacked > 0 && !looks_like_snapshot(head, unpacked);
     mt_mem_free(head);
-    return log;
+    return status;
+}
+
+static int read_peeked(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
+                       const char *file, FILE *in, const unsigned char *peek, size_t n,
+                       struct inputs *inputs)
+{
+    struct mt_error err;
+    bool packed;
+    if (find_packed_log(peek, n, &packed, &err) != MT_OK) {
+        return mt_cli_fail(cli, file, &err);
+    }
+    return packed                         ? read_packed_log(cli, t, file, in, peek, n)
+           : looks_like_snapshot(peek, n) ? read_snapshot(cli, common, t, file, in, peek, n, inputs)
+                                          : read_log(cli, t, file, in, peek, n);
 }
 
 static int read_input(struct mt_cli *cli, const struct mt_common *common, struct mt_triage *t,
@@ -250,12 +271,8 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
         size_t n = fread(peek, 1, PEEK_BYTES, in);
         if (n == 0 && ferror(in)) {
             code = fail_io(cli, file, "cannot read");
-        } else if (is_packed_log(peek, n)) {
-            code = read_packed_log(cli, t, file, in, peek, n);
-        } else if (looks_like_snapshot(peek, n)) {
-            code = read_snapshot(cli, common, t, file, in, peek, n, inputs);
         } else {
-            code = read_log(cli, t, file, in, peek, n);
+            code = read_peeked(cli, common, t, file, in, peek, n, inputs);
         }
     }
     if (in && !is_stdin) {

@@ -145,11 +145,14 @@ void mt_conf_unassign(struct mt_str text, struct mt_str *conf, const char **vari
 {
     size_t at = mt_str_find(text, MT_STR("_ALLOC_CONF"));
     *variable = at == SIZE_MAX ? NULL : variable_before(text, at + strlen("_ALLOC_CONF"));
-    at = *variable ? at + strlen("_ALLOC_CONF") : 0;
-    while (at < text.n && is_one_of(text.p[at], *variable ? "\"'] =:\t" : "\"' \t")) {
+    if (!*variable) {
+        *conf = text; /* quotes in it are what PyTorch would read, and refuse */
+        return;
+    }
+    for (at += strlen("_ALLOC_CONF"); at < text.n && is_one_of(text.p[at], "\"'] =:\t");) {
         at++;
     }
-    size_t end = *variable ? value_end(text, at) : text.n;
+    size_t end = value_end(text, at);
     while (end > at && is_one_of(text.p[end - 1], "\"' ;\t\n")) {
         end--;
     }

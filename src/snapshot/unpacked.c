@@ -98,15 +98,17 @@ enum mt_status mt_unpacked_read(struct mt_unpacked *u, void *p, size_t n, size_t
     return status;
 }
 
-size_t mt_unpacked_head(const void *p, size_t n, void *out, size_t room)
+enum mt_status mt_unpacked_head(const void *p, size_t n, void *out, size_t room, size_t *total,
+                                struct mt_error *err)
 {
-    struct mt_error err;
-    struct mt_unpacked *u = mt_unpacked_new(p, n, NULL, &err);
-    size_t total = 0, got = 1;
-    while (u && got > 0 && total < room &&
-           mt_unpacked_read(u, (uint8_t *)out + total, room - total, &got, &err) == MT_OK) {
-        total += got;
+    struct mt_unpacked *u = mt_unpacked_new(p, n, NULL, err);
+    enum mt_status status = u ? MT_OK : err->code;
+    size_t got = 1;
+    *total = 0;
+    while (status == MT_OK && got > 0 && *total < room) {
+        status = mt_unpacked_read(u, (uint8_t *)out + *total, room - *total, &got, err);
+        *total += got;
     }
     mt_unpacked_free(u);
-    return total;
+    return status == MT_NOMEM ? status : MT_OK;
 }

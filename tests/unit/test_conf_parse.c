@@ -246,7 +246,7 @@ START_TEST(settings_as_they_are_pasted)
 {
     static const char CUDA[] = "PYTORCH_CUDA_ALLOC_CONF", M[] = "max_split_size_mb:128";
     pasted("max_split_size_mb:128", NULL, M);
-    pasted("'max_split_size_mb:128'", NULL, M);
+    pasted("'max_split_size_mb:128'", NULL, "'max_split_size_mb:128'"); /* as PyTorch reads it */
     pasted("max_split_size_mb:128, backend:native", NULL, "max_split_size_mb:128, backend:native");
     pasted("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", CUDA, M);
     pasted("export PYTORCH_CUDA_ALLOC_CONF='max_split_size_mb:128';", CUDA, M);
