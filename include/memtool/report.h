@@ -104,6 +104,10 @@ enum mt_align { MT_LEFT, MT_RIGHT };
 struct mt_table *mt_table_new(void) MT_NODISCARD;
 void mt_table_free(struct mt_table *t);
 void mt_table_column(struct mt_table *t, const char *title, enum mt_align align);
+/* What the columns are called in CSV, in their order and separated by commas: lower_snake_case,
+ * sizes *_bytes, shares from 0 to 1 *_share. An empty name leaves its column out. `names` must
+ * outlive the table; without it the titles are respelled. */
+void mt_table_names(struct mt_table *t, const char *names);
 /* The last column holds sentences: on a terminal they are wrapped, not cut. */
 void mt_table_wrap(struct mt_table *t);
 /* The next cell, printf-like; text from input must have passed mt_text_safe. The last column is cut

@@ -31,9 +31,10 @@ static size_t changed_rows(const struct mt_diff *d)
 static struct mt_size_text change_text(const struct mt_report *r, const struct mt_diff_row *row)
 {
     struct mt_size_text text = {""};
-    if (row->status == MT_DIFF_NEW || row->status == MT_DIFF_GONE) {
+    bool word = row->status == MT_DIFF_NEW || row->status == MT_DIFF_GONE;
+    if (word && !r->separator) {
         snprintf(text.s, sizeof text.s, "%s", mt_diff_status_word(row->status));
-    } else if (row->before) {
+    } else if (row->before && !word) {
         double x = (double)mt_diff_delta(row->before, row->after) / (double)row->before;
         snprintf(text.s, sizeof text.s, r->separator ? "%.6f" : "%+.1f %%",
                  r->separator ? x : 100.0 * x);
@@ -41,20 +42,26 @@ static struct mt_size_text change_text(const struct mt_report *r, const struct m
     return text;
 }
 
-static void count_cell(struct mt_table *t, uint64_t before, uint64_t after)
+static void count_cell(struct mt_table *t, const struct mt_report *r, uint64_t before,
+                       uint64_t after)
 {
     int64_t delta = mt_diff_delta(before, after);
-    mt_table_cell(t, "%s%" PRId64, delta > 0 ? "+" : "", delta);
+    mt_table_cell(t, "%s%" PRId64, delta > 0 && !r->separator ? "+" : "", delta);
 }
 
-static void columns(struct mt_table *t)
+static void columns(struct mt_table *t, const struct mt_report *r)
 {
+    mt_table_names(t,
+                   "change_bytes,change_share,before_bytes,after_bytes,change_blocks,stack,status");
     mt_table_column(t, "change", MT_RIGHT);
     mt_table_column(t, "of before", MT_RIGHT);
     mt_table_column(t, "before", MT_RIGHT);
     mt_table_column(t, "after", MT_RIGHT);
     mt_table_column(t, "blocks", MT_RIGHT);
     mt_table_column(t, "stack", MT_LEFT);
+    if (r->separator) {
+        mt_table_column(t, "status", MT_LEFT);
+    }
 }
 
 static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_diff_row *row,
@@ -64,8 +71,11 @@ static void cells(struct mt_table *t, const struct mt_report *r, const struct mt
     mt_table_cell(t, "%s", change_text(r, row).s);
     mt_table_size(t, row->before);
     mt_table_size(t, row->after);
-    count_cell(t, row->before_count, row->after_count);
+    count_cell(t, r, row->before_count, row->after_count);
     mt_table_cell(t, "%s", label);
+    if (r->separator) {
+        mt_table_cell(t, "%s", mt_diff_status_word(row->status));
+    }
 }
 
 static void add_to(struct mt_diff_row *sum, const struct mt_diff_row *row)
@@ -120,7 +130,7 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
     }
     /* unchanged stacks say nothing here: they are one line at the end */
     size_t shown = shown_rows(r, r->limit ? changed_rows(c->diff) : c->diff->rows.n);
-    columns(t);
+    columns(t, r);
     enum mt_status status = print_rows(t, r, c, shown, err);
     if (!r->separator) {
         struct mt_diff_row total = {
@@ -223,6 +233,7 @@ static enum mt_status segment_table(const struct mt_report *r, const struct mt_c
     for (size_t i = 0; i < MT_COUNT(titles); i++) {
         mt_table_column(t, titles[i], i == 1 || i == 3 || i == 5 ? MT_RIGHT : MT_LEFT);
     }
+    mt_table_names(t, "only_in,device,address,size_bytes,pool,stream");
     const struct mt_segment_diff *d = c->segments;
     segment_rows(t, r, c->before, d->only_before.v, d->only_before.n, "before");
     segment_rows(t, r, c->after, d->only_after.v, d->only_after.n, "after");

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "figures.h"
+
 #define GB 1000000000.0
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -14,13 +16,14 @@ static double share_of(uint64_t part, uint64_t whole)
 
 /* ---- text ---- */
 
-static void term_row(struct mt_table *t, const struct mt_estimate *e, size_t i, uint64_t whole)
+static void term_row(struct mt_table *t, const struct mt_report *r, const struct mt_estimate *e,
+                     size_t i, uint64_t whole)
 {
     const struct mt_estimate_term *term = &e->terms[i];
     bool largest = i == e->largest;
     mt_table_cell(t, "%s", mt_estimate_term_name(term->id));
     mt_table_size(t, term->bytes);
-    mt_table_cell(t, "%.1f %%", 100 * share_of(term->bytes, whole));
+    mt_table_cell(t, "%s", mt_share_text(r, term->bytes, whole).s);
     mt_table_cell_color(t, largest ? MT_COLOR_HEAD : MT_COLOR_NONE, "%s", largest ? "largest" : "");
     mt_table_cell(t, "%s", term->formula);
 }
@@ -38,15 +41,19 @@ static enum mt_status print_terms(const struct mt_report *r, const struct mt_est
     mt_table_column(t, o->card ? "OF CARD" : "OF TOTAL", MT_RIGHT);
     mt_table_column(t, "", MT_LEFT);
     mt_table_column(t, "FORMULA", MT_LEFT);
+    mt_table_names(t,
+                   o->card ? "term,bytes,card_share,,formula" : "term,bytes,total_share,,formula");
     for (size_t i = 0; i < e->n; i++) {
-        term_row(t, e, i, whole);
+        term_row(t, r, e, i, whole);
     }
-    mt_table_rule(t);
-    mt_table_cell(t, "TOTAL");
-    mt_table_size(t, e->total);
-    mt_table_cell(t, "%.1f %%", 100 * share_of(e->total, whole));
-    mt_table_cell(t, "%s", "");
-    mt_table_cell(t, "%s", "");
+    if (!r->separator) {
+        mt_table_rule(t);
+        mt_table_cell(t, "TOTAL");
+        mt_table_size(t, e->total);
+        mt_table_cell(t, "%s", mt_share_text(r, e->total, whole).s);
+        mt_table_cell(t, "%s", "");
+        mt_table_cell(t, "%s", "");
+    }
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
     return status;
@@ -211,6 +218,9 @@ enum mt_status mt_report_estimate_text(const struct mt_report *r, const struct m
                                        const struct mt_estimate_options *o,
                                        const struct mt_estimate_found *found, struct mt_error *err)
 {
+    if (r->separator) { /* the terms alone */
+        return print_terms(r, e, o, err);
+    }
     mt_report_line(r, 2, "%s parameters, %s, on one device (arithmetic, not a measurement)",
                    mt_count_text(o->model.params).s, o->inference ? "inference" : "training");
     fputc('\n', r->out);
@@ -328,16 +338,18 @@ static enum mt_status table_json(const struct mt_report *r, struct mt_error *err
     return mt_json_end(r, root, false, err);
 }
 
-static void table_row(struct mt_table *t, unsigned billions, size_t account)
+#define ZEROS "000000000" /* a billion, in digits */
+
+static void table_row(struct mt_table *t, bool csv, unsigned billions, size_t account)
 {
     unsigned weights = accounts[account].weights, gradients = accounts[account].gradients,
              optimizer = accounts[account].optimizer;
-    mt_table_cell(t, "%u B", billions);
+    mt_table_cell(t, csv ? "%u" ZEROS : "%u B", billions);
     mt_table_cell(t, "%s", accounts[account].name);
-    mt_table_cell(t, "%u GB", billions * weights);
-    mt_table_cell(t, "%u GB", billions * gradients);
-    mt_table_cell(t, "%u GB", billions * optimizer);
-    mt_table_cell(t, "%u GB", billions * (weights + gradients + optimizer));
+    const unsigned gb[] = {weights, gradients, optimizer, weights + gradients + optimizer};
+    for (size_t i = 0; i < MT_COUNT(gb); i++) {
+        mt_table_cell(t, csv ? "%u" ZEROS : "%u GB", billions * gb[i]);
+    }
     mt_table_cell(t, "%u", weights + gradients + optimizer);
 }
 
@@ -357,9 +369,11 @@ enum mt_status mt_report_estimate_table(const struct mt_report *r, struct mt_err
     mt_table_column(t, "OPTIMIZER", MT_RIGHT);
     mt_table_column(t, "STATES", MT_RIGHT);
     mt_table_column(t, "B/PARAMETER", MT_RIGHT);
+    mt_table_names(t, "parameters,account,weights_bytes,gradients_bytes,optimizer_bytes,"
+                      "states_bytes,bytes_per_parameter");
     for (size_t a = 0; a < MT_COUNT(accounts); a++) {
         for (size_t i = 0; i < MT_COUNT(usual_billions); i++) {
-            table_row(t, usual_billions[i], a);
+            table_row(t, r->separator != 0, usual_billions[i], a);
         }
     }
     enum mt_status status = mt_table_print(t, r, 0, err);

@@ -194,6 +194,7 @@ static struct mt_table *new_pins(const struct mt_report *r)
         mt_table_column(t, "WITH LIVE", MT_RIGHT);
         mt_table_column(t, "SEGMENTS", MT_RIGHT);
         mt_table_column(t, "PINNED BY", MT_LEFT);
+        mt_table_names(t, "device,free_held_bytes,live_bytes,segments,stack");
     }
     return t;
 }

@@ -194,6 +194,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
     if (!t) {
         return mt_fail_nomem(err);
     }
+    mt_table_names(t, "bytes_per_step,live_bytes,count,stack");
     mt_table_column(t, "A STEP", MT_RIGHT);
     mt_table_column(t, "ALIVE", MT_RIGHT);
     mt_table_column(t, "COUNT", MT_RIGHT);

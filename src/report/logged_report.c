@@ -106,6 +106,8 @@ enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_
         print_head(r, l);
     }
     add_columns(t, TITLES, MT_COUNT(TITLES));
+    mt_table_names(t, "line,device,allocated_bytes,allocated_change_bytes,reserved_bytes,"
+                      "reserved_change_bytes,peak_bytes,retries,ooms,");
     for (size_t i = 0; i < l->tables.n; i++) {
         add_table(t, l, i);
     }
@@ -172,6 +174,8 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
         return mt_fail_nomem(err);
     }
     add_columns(t, TITLES, MT_COUNT(TITLES));
+    mt_table_names(t, "first_line,second_line,device,allocated_bytes,allocated_change_bytes,"
+                      "peak_bytes,peak_change_bytes,reserved_bytes,reserved_change_bytes");
     size_t alone = 0;
     size_t at[1024] = {0}; /* by device: how far its tables of b are used */
     for (size_t i = 0; i < a->tables.n; i++) {

@@ -33,6 +33,7 @@ static void columns(struct mt_table *t, bool device)
     mt_table_column(t, "blocks", MT_RIGHT);
     mt_table_column(t, "largest", MT_RIGHT);
     mt_table_column(t, "stack", MT_LEFT);
+    mt_table_names(t, "device,bytes,share,blocks,largest_bytes,stack");
 }
 
 static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sum *row,

@@ -220,6 +220,8 @@ static struct mt_table *new_table(void)
         mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
         mt_table_column(t, "", MT_LEFT);
         mt_table_column(t, "FILE", MT_LEFT);
+        mt_table_names(t, "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,ooms,"
+                          "bytes_per_step,,file");
     }
     return t;
 }

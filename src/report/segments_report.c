@@ -68,6 +68,8 @@ static void columns(struct mt_table *t, struct shape shape)
     mt_table_column(t, "stream", MT_RIGHT);
     mt_table_column(t, "pool", MT_LEFT);
     mt_table_column(t, "most of it", MT_LEFT);
+    mt_table_names(t, "device,address,size_bytes,in_use_bytes,in_use_share,free_bytes,"
+                      "largest_free_bytes,blocks,stream,pool,most_of_it");
 }
 
 static void figures(struct mt_table *t, const struct mt_report *r, struct shape shape,

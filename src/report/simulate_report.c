@@ -4,6 +4,8 @@
 
 #include <memtool/report_simulate.h>
 
+#include "figures.h"
+
 const char *mt_sim_verdict_word(enum mt_sim_verdict v)
 {
     static const char *const words[] = {"fits", "out_of_memory", "unknown"};
@@ -135,11 +137,6 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
 
 /* ---- one row a run ---- */
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 /* The least of the figures; without it, all but the settings fit 80 columns. */
 static bool has_hits(const struct mt_report *r)
 {
@@ -187,18 +184,20 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     const struct mt_sim_run *run = &v->runs[i], *recorded = &v->runs[0];
     const struct mt_alloc_stats *s = &run->stats;
     int64_t allocated = s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL].peak;
-    mt_table_cell_color(t, verdict_color(run->verdict), "%s", verdict_text(run->verdict));
+    mt_table_cell_color(t, verdict_color(run->verdict), "%s",
+                        r->separator ? mt_sim_verdict_word(run->verdict)
+                                     : verdict_text(run->verdict));
     mt_table_size(t, run->peak.reserved);
     if (run->recorded) {
         mt_table_cell(t, "%s", "");
     } else {
         mt_table_delta(t, (int64_t)(run->peak.reserved - recorded->peak.reserved));
     }
-    mt_table_cell(t, "%.1f %%",
-                  percent(run->peak.reserved - run->peak.allocated, run->peak.reserved));
+    uint64_t unused = run->peak.reserved - run->peak.allocated;
+    mt_table_cell(t, "%s", mt_share_text(r, unused, run->peak.reserved).s);
     mt_table_size(t, (uint64_t)allocated);
     if (has_hits(r)) {
-        mt_table_cell(t, "%.1f %%", percent(s->hits, s->searches));
+        mt_table_cell(t, "%s", mt_share_text(r, s->hits, s->searches).s);
     }
     mt_table_count(t, s->num_device_alloc + s->num_device_free);
     mt_table_count(t, s->num_alloc_retries);
@@ -482,6 +481,10 @@ enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct m
     return status;
 }
 
+#define CSV_FIGURES                                                                                \
+    "device,verdict,reserved_bytes,change_bytes,unused_share,allocated_bytes,hit_share,calls,"     \
+    "retries,ooms"
+
 enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
                                       size_t n, struct mt_error *err)
 {
@@ -492,6 +495,8 @@ enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt
     }
     mt_table_column(t, "DEVICE", MT_RIGHT);
     add_columns(t, r);
+    mt_table_names(t, r->verbose ? CSV_FIGURES ",releases,collections,syncs,settings"
+                                 : CSV_FIGURES ",settings");
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < v[i].n_runs; k++) {
             mt_table_cell(t, "%d", (int)v[i].device);

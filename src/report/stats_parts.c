@@ -35,6 +35,11 @@ static const struct part_column COLUMNS[] = {
     {"free blocks", FREE_BLOCKS, true, IN_CSV},
 };
 
+/* Those of stats --json, where it has them. */
+#define IN_CSV_NAMES                                                                               \
+    "device,part,reserved_bytes,allocated_bytes,requested_bytes,free_bytes,inactive_split_bytes,"  \
+    "largest_free_block_bytes,segments,blocks_in_use,free_blocks"
+
 struct parts {
     const struct mt_report *r;
     const struct mt_snapshot *s;
@@ -59,6 +64,7 @@ static enum mt_status begin(struct parts *p, const struct mt_report *r, const st
         mt_table_column(p->table, "device", MT_RIGHT);
     }
     mt_table_column(p->table, r->separator ? "part" : "of which", MT_LEFT);
+    mt_table_names(p->table, IN_CSV_NAMES);
     for (size_t i = 0; i < MT_COUNT(COLUMNS); i++) {
         if (has_column(r, &COLUMNS[i])) {
             mt_table_column(p->table, COLUMNS[i].title, MT_RIGHT);

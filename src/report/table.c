@@ -29,7 +29,7 @@ struct column {
     const char *title;
     enum mt_align align;
     int width;
-    bool below; /* begins one more line of each row: the terminal is too narrow */
+    bool below; /* begins one more line of each row: the terminal is too narrow; CSV: left out */
 };
 
 struct mt_table {
@@ -37,6 +37,7 @@ struct mt_table {
     MT_VEC(struct column) columns;
     MT_VEC(struct cell) cells; /* row by row */
     MT_VEC(size_t) rules;      /* rows that have a rule before them */
+    const char *names;         /* of the columns in CSV, or NULL */
     bool wraps;                /* the last column */
     bool failed;
 };
@@ -63,6 +64,11 @@ void mt_table_column(struct mt_table *t, const char *title, enum mt_align align)
     if (!mt_vec_push(&t->columns, ((struct column){title, align, 0, false}))) {
         t->failed = true;
     }
+}
+
+void mt_table_names(struct mt_table *t, const char *names)
+{
+    t->names = names;
 }
 
 void mt_table_wrap(struct mt_table *t)
@@ -378,24 +384,58 @@ void mt_csv_text(const struct mt_report *r, const char *text)
     fputc('"', r->out);
 }
 
+/* A lone dash stands for what is not known. */
 static void csv_cell(const struct mt_report *r, const struct cell *c)
 {
     switch (c->kind) {
-    case CELL_TEXT: mt_csv_text(r, c->text); break;
+    case CELL_TEXT: mt_csv_text(r, strcmp(c->text, "-") == 0 ? "" : c->text); break;
     case CELL_DELTA: fprintf(r->out, "%" PRId64, (int64_t)c->number); break;
     default: fprintf(r->out, "%" PRIu64, c->number); break;
     }
 }
 
-static void print_csv(const struct mt_table *t, const struct mt_report *r)
+/* The name of a column: the one it was given, else "LARGEST HOLE" as largest_hole. "": left out. */
+static struct mt_buf csv_name(const struct mt_table *t, size_t column)
 {
-    for (size_t i = 0; i < t->columns.n; i++) {
-        mt_csv_text(r, t->columns.v[i].title);
-        fputc(i + 1 == t->columns.n ? '\n' : r->separator, r->out);
+    const char *name = t->names;
+    struct mt_buf b = {0};
+    for (size_t i = 0; name && i < column; i++) {
+        name = strchr(name, ',');
+        name = name ? name + 1 : "";
     }
+    size_t n = name ? strcspn(name, ",") : 0;
+    mt_buf_add(&b, name ? name : "", n);
+    for (const char *p = name ? "" : t->columns.v[column].title; *p; p++) {
+        char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+        bool word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        mt_buf_char(&b, word ? c : '_');
+    }
+    return b;
+}
+
+static void print_csv(struct mt_table *t, const struct mt_report *r)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < t->columns.n; i++) {
+        struct mt_buf name = csv_name(t, i);
+        t->failed |= name.failed;
+        t->columns.v[i].below = !name.n; /* not printed */
+        if (name.n) {
+            fprintf(r->out, "%.*s%s", shown++ ? 1 : 0, &r->separator, name.p);
+        }
+        mt_buf_release(&name);
+    }
+    fputc('\n', r->out);
     for (size_t i = 0; i < t->cells.n; i++) {
-        csv_cell(r, &t->cells.v[i]);
-        fputc((i + 1) % t->columns.n == 0 ? '\n' : r->separator, r->out);
+        size_t column = i % t->columns.n;
+        shown = column ? shown : 0;
+        if (!t->columns.v[column].below) {
+            fprintf(r->out, "%.*s", shown++ ? 1 : 0, &r->separator);
+            csv_cell(r, &t->cells.v[i]);
+        }
+        if (column + 1 == t->columns.n) {
+            fputc('\n', r->out);
+        }
     }
 }
 
@@ -407,7 +447,7 @@ enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int
     }
     if (r->separator) {
         print_csv(t, r);
-        return MT_OK;
+        return t->failed ? mt_fail_nomem(err) : MT_OK;
     }
     measure(t, r);
     fold(t, r, indent);

@@ -211,8 +211,9 @@ enum mt_status mt_report_trace_begin(const struct mt_report *r, const struct mt_
 {
     if (r->separator) {
         static const char *const titles[] = {
-            "device", "event",   "time_us", "action",      "address",        "size", "stream",
-            "name",   "segment", "offset",  "alive_bytes", "reserved_bytes", "stack"};
+            "device",     "event",          "time_us", "action",  "address",
+            "size_bytes", "stream",         "name",    "segment", "offset_bytes",
+            "live_bytes", "reserved_bytes", "stack"};
         for (size_t i = 0; i < MT_COUNT(titles); i++) {
             fprintf(r->out, "%s%c", titles[i], i + 1 < MT_COUNT(titles) ? r->separator : '\n');
         }

@@ -162,6 +162,32 @@ START_TEST(as_csv)
 }
 END_TEST
 
+/* Programs read the names: one style, whatever people see; bars have no column. */
+START_TEST(names_in_csv)
+{
+    struct print p;
+    print_begin(&p);
+    p.r.separator = ',';
+    struct mt_table *t = mt_table_new();
+    mt_table_column(t, "LARGEST HOLE", MT_RIGHT);
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
+    mt_table_size(t, 1536);
+    mt_table_cell(t, "%s", "#####");
+    mt_table_cell(t, "-");
+    print_table(&p, t, 2);
+    ck_assert_str_eq(p.text, "largest_hole,growth_step\n1536,\n");
+    print_free(&p);
+    print_begin(&p);
+    p.r.separator = '\t';
+    t = sample();
+    mt_table_names(t, "size_bytes,,stack");
+    print_table(&p, t, 0);
+    ck_assert_ptr_nonnull(strstr(p.text, "size_bytes\tstack\n1536\ttrain.py:42 forward\n"));
+    print_free(&p);
+}
+END_TEST
+
 START_TEST(formulas_are_guarded)
 {
     static const char *const cells[][2] = {{"=1+1", "'=1+1"},      {"@SUM(A1)", "'@SUM(A1)"},
@@ -205,4 +231,5 @@ START_TEST(long_and_empty)
 END_TEST
 
 UNIT_MAIN("table", aligned, cut_to_the_terminal, folded_on_a_narrow_terminal, sentences_are_wrapped,
-          folded_sentences_are_wrapped, colored, as_csv, formulas_are_guarded, long_and_empty)
+          folded_sentences_are_wrapped, colored, as_csv, names_in_csv, formulas_are_guarded,
+          long_and_empty)
