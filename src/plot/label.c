@@ -18,6 +18,33 @@ static const struct mt_stack *stack_get(const struct mt_snapshot *s, uint32_t st
     return stack > 0 && stack < s->n_stacks && s->stacks[stack].n > 0 ? &s->stacks[stack] : NULL;
 }
 
+/* Bytes of a name that a picture holds. Each shape repeats the names of its stack, so a made-up
+ * file with names of megabytes would make pictures of gigabytes. */
+enum { MOST_SHOWN = 1000 };
+
+static struct mt_str shown_part(struct mt_str s)
+{
+    if (s.n > MOST_SHOWN) {
+        s.n = MOST_SHOWN;
+        while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80) { /* not inside a character */
+            s.n--;
+        }
+    }
+    return s;
+}
+
+static void add_name(struct mt_buf *b, struct mt_str name)
+{
+    mt_name_short(b, shown_part(name));
+    mt_buf_text(b, name.n > MOST_SHOWN ? "..." : "");
+}
+
+static void add_text(struct mt_buf *b, struct mt_str s)
+{
+    mt_buf_str(b, shown_part(s));
+    mt_buf_text(b, s.n > MOST_SHOWN ? "..." : "");
+}
+
 /* "file.py:12". A C++ frame without debug information has no file. */
 static void add_place(struct mt_buf *b, const struct mt_plot_style *style,
                       const struct mt_snapshot *s, const struct mt_frame *f)
@@ -26,7 +53,7 @@ static void add_place(struct mt_buf *b, const struct mt_plot_style *style,
     if (!mt_frame_has_file(s, f)) {
         return;
     }
-    mt_buf_str(b, style->full_path ? file : mt_str_basename(file));
+    add_text(b, style->full_path ? file : mt_str_basename(file));
     if (f->line > 0) {
         mt_buf_printf(b, ":%d", (int)f->line);
     }
@@ -40,7 +67,7 @@ static void add_frame(struct mt_buf *b, const struct mt_plot_style *style,
     struct mt_str name = mt_snapshot_str(s, f->name);
     if (name.n) {
         mt_buf_text(b, b->n > before ? " " : "");
-        mt_name_short(b, name);
+        add_name(b, name);
     } else if (b->n == before) {
         mt_buf_text(b, "(unknown frame)");
     }
@@ -58,7 +85,7 @@ static void add_inner(struct mt_buf *b, const struct mt_plot_style *style,
 {
     struct mt_buf place = {0};
     add_place(&place, style, s, f);
-    mt_buf_str(b, mt_snapshot_str(s, f->name));
+    add_text(b, mt_snapshot_str(s, f->name));
     mt_buf_text(b, b->n && place.n ? ", " : "");
     mt_buf_str(b, mt_buf_view(&place));
     b->failed |= place.failed;
@@ -80,7 +107,7 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     }
     uint32_t own = style->all_frames ? 0 : mt_stack_telling_frame(s, stack);
     add_frame(&l->main, style, s, frame_at(s, k, own));
-    mt_name_short(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
+    add_name(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
     add_place(&l->place, style, s, frame_at(s, k, own));
     uint32_t in = 0;
     while (in < own && !is_python(s, frame_at(s, k, in))) {

@@ -3,10 +3,13 @@
  * Made-up sizes at which a search of everything for everything would take minutes, and so run into
  * Check's limit of time; as it is, each takes less than a second.
  */
+#include <string.h>
+
 #include <memtool/builder.h>
 #include <memtool/ranks.h>
 #include <memtool/totals.h>
 
+#include "plot/label.h"
 #include "plot/page_pieces.h"
 
 #include "make.h"
@@ -114,5 +117,35 @@ START_TEST(pieces_of_many_segments)
 }
 END_TEST
 
+/* Each shape of a picture repeats what its stack is called: names of megabytes are cut. */
+START_TEST(names_of_megabytes_in_a_picture)
+{
+    enum { LONG = 10 * 1000 * 1000 };
+    static char name[LONG + 1], file[LONG + 4];
+    memset(name, 'n', LONG);
+    for (size_t i = 0; i < LONG; i += 2) {
+        memcpy(file + i, "\xc3\xa9", 2); /* one letter of two bytes */
+    }
+    memcpy(file + LONG - 1, ".py", 4);
+    struct mt_label l;
+    struct mt_plot_style style = {0};
+    struct mt_buf frames = {0};
+    make_begin(&m);
+    uint32_t stack = make_stack(&m, file, 12, name);
+    make_end(&m);
+    mt_label_stack(&l, &style, &m.s, stack);
+    mt_label_frames(&frames, &style, &m.s, stack, 10);
+    ck_assert(!mt_label_failed(&l) && !frames.failed);
+    ck_assert_uint_lt(l.main.n, 2100);
+    ck_assert_uint_lt(l.name.n, 2100);
+    ck_assert_uint_lt(frames.n, 2100);
+    ck_assert(mt_str_ends(mt_buf_view(&frames), MT_STR("n...")));
+    ck_assert(mt_str_find(mt_buf_view(&frames), MT_STR("\xc3\xa9...:12 n")) != SIZE_MAX);
+    mt_buf_release(&frames);
+    mt_label_release(&l);
+    make_free(&m);
+}
+END_TEST
+
 UNIT_MAIN("scale", pools_and_streams_of_the_builder, totals_of_many_streams_and_pools,
-          stacks_of_a_rank, pieces_of_many_segments)
+          stacks_of_a_rank, pieces_of_many_segments, names_of_megabytes_in_a_picture)
