@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/bytes.h>
+
 #include "readers.h"
 
 enum { BATCH = 1024, MAX_NUMBER = 4096 };
@@ -113,6 +115,13 @@ static bool unescape(struct json *j, const uint8_t *p, size_t n)
     return true;
 }
 
+/* Not 0 when one of eight bytes is c. */
+static inline uint64_t has_byte(uint64_t eight, unsigned char c)
+{
+    uint64_t x = eight ^ UINT64_C(0x0101010101010101) * c;
+    return (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
+}
+
 /* Length of the string whose opening quote is at in->at, without the quotes; *escaped: it holds a
  * backslash. */
 static enum mt_status scan_string(struct json *j, size_t *n, bool *escaped)
@@ -122,6 +131,10 @@ static enum mt_status scan_string(struct json *j, size_t *n, bool *escaped)
     for (;;) {
         size_t left = mt_input_left(j->in);
         const uint8_t *p = j->in->at;
+        while (i + 8 <= left && !has_byte(mt_load64(p + i), '"') &&
+               !has_byte(mt_load64(p + i), '\\')) {
+            i += 8;
+        }
         while (i < left && p[i] != '"' && p[i] != '\\') {
             i++;
         }

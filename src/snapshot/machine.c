@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/bytes.h>
 #include <memtool/hash.h>
 
 enum { MIN_STACK = 64 };
@@ -78,9 +79,34 @@ enum mt_status mt_machine_push_float(struct mt_machine *m, double x)
     return push(m, mt_word_make(MT_TAG_FLOAT, m->floats.n - 1));
 }
 
+/* JSON writes every file name and function again and again: where length, beginning and end are
+ * those of a string met lately it is mostly the same one, and need not be hashed. */
+static uint32_t recent_str(struct mt_machine *m, const uint8_t *p, size_t n)
+{
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (n >= 8) {
+        first = mt_load64(p);
+        last = mt_load64(p + n - 8);
+    } else if (n >= 4) {
+        first = mt_load32(p);
+        last = mt_load32(p + n - 4);
+    } else if (n > 0) {
+        first = p[0];
+        last = p[n - 1];
+    }
+    uint64_t mix = (first + n) * UINT64_C(0x9e3779b97f4a7c15) ^ last * UINT64_C(0xc4ceb9fe1a85ec53);
+    uint32_t *known = &m->recent_strings[mix >> (64 - MT_RECENT_BITS)];
+    if (*known == 0 || !mt_str_equal(mt_builder_get_str(m->builder, *known),
+                                     (struct mt_str){(const char *)p, n})) {
+        *known = mt_builder_str(m->builder, p, n);
+    }
+    return *known;
+}
+
 enum mt_status mt_machine_push_str(struct mt_machine *m, const void *p, size_t n)
 {
-    uint32_t id = mt_builder_str(m->builder, p, n);
+    uint32_t id = recent_str(m, p, n);
     return id ? push(m, mt_word_make(MT_TAG_STR, id)) : mt_fail_nomem(m->err);
 }
 

@@ -43,7 +43,7 @@ struct mt_container {
     struct mt_value value;
 };
 
-enum { MT_SHORT_STRINGS = 64 };
+enum { MT_SHORT_STRINGS = 64, MT_RECENT_BITS = 10 };
 
 struct mt_machine {
     struct mt_builder *builder;
@@ -67,6 +67,7 @@ struct mt_machine {
         uint64_t bytes;
         uint32_t n, id;
     } short_strings[MT_SHORT_STRINGS]; /* ids of strings of at most 8 bytes, seen lately */
+    uint32_t recent_strings[1 << MT_RECENT_BITS]; /* ids of others, 0: none */
     struct mt_key_ref {
         uint64_t bytes, mask;       /* an opcode with its operand */
         uint32_t n;                 /* its length */

@@ -199,8 +199,73 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
+/* The user_metadata of the only event of a JSON snapshot in which it is spelled so. */
+static void assert_text(const char *spelled, const char *expected)
+{
+    char json[512];
+    struct mt_read_options o = {0};
+    struct mt_snapshot s;
+    struct mt_error err;
+    int n = snprintf(json, sizeof json,
+                     "{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", \"addr\": 1, "
+                     "\"size\": 1, \"stream\": 0, \"user_metadata\": \"%s\", \"frames\": []}]]}",
+                     spelled);
+    for (size_t chunk = 0; chunk < 3; chunk++) {
+        ck_assert_int_eq(mt_snapshot_read_memory(json, (size_t)n, chunk, &o, &s, &err), MT_OK);
+        uint32_t id = mt_event_column_get(&s, 0, MT_COLUMN_USER_METADATA);
+        ck_assert_msg(mt_str_equal(mt_snapshot_str(&s, id), mt_str_from(expected)), "%s", spelled);
+        mt_snapshot_release(&s);
+    }
+}
+
+/* Quotes and backslashes end a run of plain bytes at each place of the eight. */
+START_TEST(strings_of_json_end_where_they_end)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    for (int n = 0; n <= 26; n++) {
+        char spelled[64], expected[64];
+        snprintf(spelled, sizeof spelled, "%.*s", n, letters);
+        assert_text(spelled, spelled);
+        snprintf(spelled, sizeof spelled, "%.*s\\\"%s", n, letters, letters + n);
+        snprintf(expected, sizeof expected, "%.*s\"%s", n, letters, letters + n);
+        assert_text(spelled, expected);
+        snprintf(spelled, sizeof spelled, "%.*s\\\\", n, letters);
+        snprintf(expected, sizeof expected, "%.*s\\", n, letters);
+        assert_text(spelled, expected);
+    }
+}
+END_TEST
+
+/* Texts met lately are told apart also where their ends are alike. */
+START_TEST(strings_with_the_same_ends)
+{
+    static const char json[] =
+        "{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", \"addr\": 1, \"size\": 1, "
+        "\"stream\": 0, \"frames\": ["
+        "{\"name\": \"aaaaaaaa1bbbbbbbb\", \"filename\": \"abcxyz\", \"line\": 1},"
+        "{\"name\": \"aaaaaaaa2bbbbbbbb\", \"filename\": \"abcdxyz\", \"line\": 1},"
+        "{\"name\": \"aaaaaaaa1bbbbbbbb\", \"filename\": \"abqxyz\", \"line\": 1},"
+        "{\"name\": \"aba\", \"filename\": \"aca\", \"line\": 1}]}]]}";
+    static const char *const names[] = {"aaaaaaaa1bbbbbbbb", "aaaaaaaa2bbbbbbbb",
+                                        "aaaaaaaa1bbbbbbbb", "aba"};
+    static const char *const files[] = {"abcxyz", "abcdxyz", "abqxyz", "aca"};
+    struct mt_read_options o = {0};
+    struct mt_snapshot s;
+    struct mt_error err;
+    ck_assert_int_eq(mt_snapshot_read_memory(json, sizeof json - 1, 0, &o, &s, &err), MT_OK);
+    const struct mt_stack *stack = &s.stacks[s.events[0].stack];
+    ck_assert_uint_eq(stack->n, 4);
+    for (uint32_t i = 0; i < stack->n; i++) {
+        const struct mt_frame *f = &s.frames[s.stack_frames[stack->first + i]];
+        ck_assert(mt_str_equal(mt_snapshot_str(&s, f->name), mt_str_from(names[i])));
+        ck_assert(mt_str_equal(mt_snapshot_str(&s, f->filename), mt_str_from(files[i])));
+    }
+    mt_snapshot_release(&s);
+}
+END_TEST
+
 UNIT_MAIN("read", every_container_gives_the_same_model, pieces_of_any_size_give_the_same_model,
           fields_of_a_real_file, cpp_writer_is_told_by_its_integers,
           several_devices_have_a_trace_each, history_fills_blocks_of_old_files,
           newest_keys_are_kept, addresses_above_the_sign_bit, aliases_and_unknown_actions,
-          cut_anywhere)
+          cut_anywhere, strings_of_json_end_where_they_end, strings_with_the_same_ends)
