@@ -137,6 +137,11 @@ struct mt_segment {
     uint32_t present; /* bits 1 << enum mt_segment_key */
 };
 
+struct mt_device_first {
+    int32_t device;
+    uint32_t first; /* index of its first segment */
+};
+
 /* What lived in a block since it was last whole; newest first (PyTorch 1.13 and 2.0 only). */
 struct mt_history {
     uint64_t addr;
@@ -253,6 +258,11 @@ struct mt_snapshot {
 
     const struct mt_segment *segments; /* in file order; device segments only */
     size_t n_segments;
+    /* With many devices the next segment of the same device, n_segments behind the last, and the
+     * first of each, ascending by device; else NULL: see device_segments.h. */
+    const uint32_t *segment_next;
+    const struct mt_device_first *device_firsts;
+    size_t n_device_firsts;
     const struct mt_segment *host_segments;
     size_t n_host_segments;
     const struct mt_segment *other_segments; /* what MT_VALUE_SEGMENTS of unknown keys index */

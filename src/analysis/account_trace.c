@@ -7,6 +7,7 @@
 #include "account_finder.h"
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/query.h>
 #include <memtool/replay.h>
 
@@ -18,11 +19,8 @@ static uint32_t stack_of_segment(const struct mt_snapshot *s, const struct mt_se
 
 bool mt_account_segments(struct mt_account_finder *f)
 {
-    for (size_t i = 0; i < f->s->n_segments; i++) {
-        const struct mt_segment *segment = &f->s->segments[i];
-        if (segment->device != f->a->device) {
-            continue;
-        }
+    struct mt_device_segments walk = mt_device_segments(f->s, f->a->device);
+    for (const struct mt_segment *segment; (segment = mt_device_segments_next(&walk)) != NULL;) {
         uint32_t row = mt_account_row(f, stack_of_segment(f->s, segment));
         if (row == UINT32_MAX) {
             return false;

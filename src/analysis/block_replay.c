@@ -14,6 +14,7 @@
  */
 #include "block_replay.h"
 
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
 #include <memtool/replay.h>
@@ -404,9 +405,9 @@ static bool on_event(struct replayer *p, const struct mt_event *e)
 static bool ends_right(struct replayer *p, const struct mt_snapshot *s, int32_t device)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        for (uint32_t k = 0; g->device == device && k < g->n_blocks; k++, n++) {
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        for (uint32_t k = 0; k < g->n_blocks; k++, n++) {
             const struct mt_block *b = &s->blocks[g->first_block + k];
             const uint32_t *id = mt_idmap_find(&p->by_addr, b->addr);
             if (!id || p->pieces.v[*id].size != b->size ||

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/keys.h>
 #include <memtool/query.h>
@@ -130,8 +131,7 @@ static enum mt_status state_after(struct following *f, struct mt_state *st, stru
     round.n_events = f->events.n;
     memset(round.columns, 0, sizeof round.columns);
     round.columns[MT_COLUMN_POOL] = f->pools.n ? f->pools.v : NULL;
-    round.segments = f->older.v;
-    round.n_segments = f->older.n;
+    mt_snapshot_set_segments(&round, f->older.v, f->older.n);
     for (size_t i = 0; i < f->older.n; i++) { /* state.c asks for the device that it is given */
         f->older.v[i].device = 0;
     }
@@ -251,8 +251,7 @@ static enum mt_status follow_all(struct following *f, struct mt_error *err)
     if (f->blocks.n) {
         memcpy(blocks, f->blocks.v, f->blocks.n * sizeof *blocks);
     }
-    f->s->segments = segments;
-    f->s->n_segments = f->segments.n;
+    mt_snapshot_set_segments(f->s, segments, f->segments.n);
     f->s->blocks = blocks;
     f->s->n_blocks = f->blocks.n;
     f->s->source.followed = true;

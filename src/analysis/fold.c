@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/keys.h>
 
 /* ---- which frames ---- */
@@ -196,6 +197,18 @@ static void drop_empty_rows(struct mt_stack_sums *t)
     mt_stack_sums_sort(t, MT_STACKS_BY_BYTES, false);
 }
 
+static void sum_segment(struct mt_stack_sums *t, const struct mt_snapshot *s, struct mt_filtered *f,
+                        const struct mt_segment *g)
+{
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        const struct mt_block *b = &s->blocks[g->first_block + k];
+        if (b->state != MT_BLOCK_INACTIVE && passes(f, b)) {
+            /* the empty stack says as much as none */
+            sum_block(t, &t->rows.v[s->stacks[b->stack].n ? b->stack : 0], b);
+        }
+    }
+}
+
 enum mt_status mt_stack_sums_find(struct mt_stack_sums *t, const struct mt_snapshot *s,
                                   struct mt_filtered *f, int32_t device, struct mt_error *err)
 {
@@ -207,18 +220,14 @@ enum mt_status mt_stack_sums_find(struct mt_stack_sums *t, const struct mt_snaps
     for (; t->rows.n < n; t->rows.n++) {
         t->rows.v[t->rows.n] = (struct mt_stack_sum){.stack = (uint32_t)t->rows.n};
     }
-    const struct mt_segment *list = device == -1 ? s->host_segments : s->segments;
-    size_t count = device == -1 ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < count; i++) {
-        if (device != MT_ALL_DEVICES && list[i].device != device) {
-            continue;
+    if (device == MT_ALL_DEVICES) {
+        for (size_t i = 0; i < s->n_segments; i++) {
+            sum_segment(t, s, f, &s->segments[i]);
         }
-        for (uint32_t k = 0; k < list[i].n_blocks; k++) {
-            const struct mt_block *b = &s->blocks[list[i].first_block + k];
-            if (b->state != MT_BLOCK_INACTIVE && passes(f, b)) {
-                /* the empty stack says as much as none */
-                sum_block(t, &t->rows.v[s->stacks[b->stack].n ? b->stack : 0], b);
-            }
+    } else {
+        struct mt_device_segments walk = mt_device_segments(s, device);
+        for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+            sum_segment(t, s, f, g);
         }
     }
     drop_empty_rows(t);

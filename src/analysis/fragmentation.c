@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
@@ -37,7 +38,18 @@ static bool is_private(const struct mt_segment *g)
 
 static bool passes(const struct looker *x, const struct mt_segment *g)
 {
-    return g->device == x->out->device && (!x->f || mt_filtered_segment(x->f, g));
+    return !x->f || mt_filtered_segment(x->f, g);
+}
+
+/* Of the snapshot, or of its state at a moment. */
+static struct mt_device_segments segments_of(const struct looker *x)
+{
+    struct mt_device_segments walk = mt_device_segments(x->s, x->out->device);
+    if (x->segments != x->s->segments) {
+        walk = (struct mt_device_segments){
+            .s = x->s, .list = x->segments, .n = x->n_segments, .device = x->out->device};
+    }
+    return walk;
 }
 
 /* The stream with most reserved memory; the first of equals. */
@@ -47,8 +59,8 @@ static enum mt_status find_main_stream(const struct looker *x, struct mt_error *
     if (!reserved) {
         return mt_fail_nomem(err);
     }
-    for (size_t i = 0; i < x->n_segments; i++) {
-        const struct mt_segment *g = &x->segments[i];
+    struct mt_device_segments walk = segments_of(x);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
         if (passes(x, g) && !is_private(g)) {
             reserved[g->stream] += g->total_size;
         }
@@ -241,8 +253,9 @@ static void conclude(struct mt_frag *out)
 static enum mt_status look(struct looker *x, struct mt_error *err)
 {
     MT_TRY(find_main_stream(x, err));
-    for (size_t i = 0; i < x->n_segments; i++) {
-        if (passes(x, &x->segments[i]) && !look_at_segment(x, &x->segments[i])) {
+    struct mt_device_segments walk = segments_of(x);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (passes(x, g) && !look_at_segment(x, g)) {
             return mt_fail_nomem(err);
         }
     }

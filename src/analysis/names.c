@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/replay.h>
 
 /* Without s, which is a segment's: s1 = s3[0:512] would name two things alike. */
@@ -173,11 +174,10 @@ void mt_segment_names_release(struct mt_segment_names *n)
 
 static bool add_final(struct mt_segment_names *n, const struct mt_snapshot *s, int32_t device)
 {
-    const struct mt_segment *list = device < 0 ? s->host_segments : s->segments;
-    size_t count = device < 0 ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < count; i++) {
-        struct mt_named_segment one = {list[i].addr, list[i].total_size, 0, list[i].expandable};
-        if (list[i].device == device && !insert(n, one)) {
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        struct mt_named_segment one = {g->addr, g->total_size, 0, g->expandable};
+        if (!insert(n, one)) {
             return false;
         }
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 
 struct drawing {
     uint64_t page, pages;
@@ -74,14 +75,14 @@ enum mt_status mt_page_rows_find(struct mt_page_rows *p, const struct mt_snapsho
                                  const struct mt_filtered *f, int32_t device, struct mt_error *err)
 {
     *p = (struct mt_page_rows){0};
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *segment = &s->segments[i];
-        if (segment->device != device || segment->total_size < MT_PAGE_SIZE ||
-            !mt_filtered_segment(f, segment)) {
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *segment; (segment = mt_device_segments_next(&walk)) != NULL;) {
+        if (segment->total_size < MT_PAGE_SIZE || !mt_filtered_segment(f, segment)) {
             continue;
         }
-        struct mt_page_row row = {
-            .segment = (uint32_t)i, .stream = segment->stream, .size = segment->total_size};
+        struct mt_page_row row = {.segment = (uint32_t)(segment - s->segments),
+                                  .stream = segment->stream,
+                                  .size = segment->total_size};
         for (uint32_t k = 0; k < segment->n_blocks; k++) {
             const struct mt_block *b = &s->blocks[segment->first_block + k];
             row.allocated += b->state == MT_BLOCK_ALLOCATED ? b->size : 0;

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include <memtool/device_segments.h>
+
 /* ---- devices ---- */
 
 static bool device_add(struct mt_devices *d, int32_t id)
@@ -104,9 +106,9 @@ enum mt_status mt_segment_index_init(struct mt_segment_index *x, const struct mt
 {
     *x = (struct mt_segment_index){.snapshot = s, .host = device < 0};
     const struct mt_segment *list = segment_list(x);
-    size_t n = x->host ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].device == device && !mt_vec_push(&x->order, (uint32_t)i)) {
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!mt_vec_push(&x->order, (uint32_t)(g - list))) {
             mt_segment_index_release(x);
             return mt_fail_nomem(err);
         }

@@ -8,6 +8,7 @@
 #include <memtool/replay.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 
 static const uint8_t KIND[MT_ACTION_COUNT] = {
@@ -113,11 +114,9 @@ static bool pair_all(struct pairing *p)
             return false;
         }
     }
-    const struct mt_snapshot *s = r->snapshot;
-    const struct mt_segment *segments = r->device < 0 ? s->host_segments : s->segments;
-    size_t n = r->device < 0 ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < n; i++) {
-        if (segments[i].device == r->device && !pair_segment(p, &segments[i])) {
+    struct mt_device_segments walk = mt_device_segments(r->snapshot, r->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!pair_segment(p, g)) {
             return false;
         }
     }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/keys.h>
 #include <memtool/state.h>
 
@@ -224,10 +225,10 @@ static bool slice_annotations(struct slicing *c, const struct mt_trace *traces)
 static bool own(struct slicing *c, struct mt_snapshot *s)
 {
     struct mt_view *v = c->view;
-    s->segments = mt_view_copy(v, c->segments.v, c->segments.n, sizeof *s->segments);
+    mt_snapshot_set_segments(s, mt_view_copy(v, c->segments.v, c->segments.n, sizeof *s->segments),
+                             c->segments.n);
     s->blocks = mt_view_copy(v, c->blocks.v, c->blocks.n, sizeof *s->blocks);
     s->annotations = mt_view_copy(v, c->annotations.v, c->annotations.n, sizeof *s->annotations);
-    s->n_segments = c->segments.n;
     s->n_blocks = c->blocks.n;
     s->n_annotations = c->annotations.n;
     s->events = c->events;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
 #include <memtool/vec.h>
@@ -274,10 +275,9 @@ static int segment_compare(const void *a, const void *b)
 
 static bool take_final(struct undo *u, size_t device)
 {
-    for (size_t i = 0; i < u->s->n_segments; i++) {
-        const struct mt_segment *g = &u->s->segments[i];
-        bool mine = g->device >= 0 && (size_t)g->device == device && g->total_size > 0;
-        if (mine && (!mt_vec_push(&u->segments, *g) || !take_blocks(u, g))) {
+    struct mt_device_segments walk = mt_device_segments(u->s, (int32_t)device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (g->total_size > 0 && (!mt_vec_push(&u->segments, *g) || !take_blocks(u, g))) {
             return false;
         }
     }

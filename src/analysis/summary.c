@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/query.h>
 #include <memtool/totals.h>
 
@@ -162,11 +163,8 @@ static void put_current(struct mt_summary *out, const struct mt_counters *c, enu
 /* Expandable segments are no segments to PyTorch's counter; oversize goes by max_split_size. */
 static void count_segments(struct mt_summary *out, const struct mt_snapshot *s, uint64_t max_split)
 {
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device != out->device) {
-            continue;
-        }
+    struct mt_device_segments walk = mt_device_segments(s, out->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
         uint64_t one = g->expandable ? 0 : 1;
         enum mt_stat_slot slot = g->kind == MT_POOL_SMALL ? MT_SLOT_SMALL : MT_SLOT_LARGE;
         out->stats[MT_STAT_SEGMENT][MT_SLOT_ALL].v[MT_STAT_COLUMN_CURRENT] += one;

@@ -6,6 +6,8 @@
  */
 #include "timeline_walk.h"
 
+#include <memtool/device_segments.h>
+
 #include <string.h>
 
 static void change(struct mt_walk *w, uint32_t slot, int count, uint64_t up, uint64_t down)
@@ -100,10 +102,9 @@ static void begin_segments(struct mt_walk *w)
         }
         return;
     }
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        bool shown = !w->o->filter || mt_filtered_segment(w->o->filter, g);
-        if (g->device == w->r->device && shown) {
+    struct mt_device_segments walk = mt_device_segments(s, w->r->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!w->o->filter || mt_filtered_segment(w->o->filter, g)) {
             change(w, g->stack, 1, g->total_size, 0);
         }
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
 
@@ -201,15 +202,11 @@ static void join_segment_sizes(struct mt_device_totals *d)
 static bool count_segments(struct mt_totals *t, struct mt_device_totals *d, struct places *p,
                            const struct mt_snapshot *s, struct mt_filtered *f)
 {
-    const struct mt_segment *list = d->device < 0 ? s->host_segments : s->segments;
-    size_t n = d->device < 0 ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].device != d->device) {
-            continue;
-        }
-        if (!mt_filtered_segment(f, &list[i])) {
+    struct mt_device_segments walk = mt_device_segments(s, d->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!mt_filtered_segment(f, g)) {
             t->segments_left_out++;
-        } else if (!count_segment(t, d, p, s, f, &list[i])) {
+        } else if (!count_segment(t, d, p, s, f, g)) {
             return false;
         }
     }

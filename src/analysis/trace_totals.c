@@ -14,6 +14,7 @@
 
 #include <memtool/checked.h>
 #include <memtool/cut_trace.h>
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 
 struct scan {
@@ -104,15 +105,11 @@ static void find_times(struct mt_trace_totals *t, const struct mt_event *events,
 static void find_start(struct scan *c, struct mt_device_totals *d, const struct mt_snapshot *s)
 {
     uint64_t blocks = 0, bytes = 0, reserved = 0, hashes = 0;
-    const struct mt_segment *list = d->device < 0 ? s->host_segments : s->segments;
-    size_t n = d->device < 0 ? s->n_host_segments : s->n_segments;
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].device != d->device) {
-            continue;
-        }
-        reserved += list[i].total_size;
-        for (uint32_t k = 0; k < list[i].n_blocks; k++) {
-            const struct mt_block *b = &s->blocks[list[i].first_block + k];
+    struct mt_device_segments walk = mt_device_segments(s, d->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        reserved += g->total_size;
+        for (uint32_t k = 0; k < g->n_blocks; k++) {
+            const struct mt_block *b = &s->blocks[g->first_block + k];
             if (b->state != MT_BLOCK_INACTIVE) {
                 blocks++;
                 bytes += b->requested;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/frames.h>
 #include <memtool/hash.h>
 #include <memtool/mem.h>
@@ -193,9 +194,9 @@ static enum mt_status finals(struct columns *c, int32_t device)
 {
     MT_VEC(uint32_t) words = {0};
     bool ok = true;
-    for (size_t i = 0; i < c->s->n_segments && ok; i++) {
-        const struct mt_segment *g = &c->s->segments[i];
-        for (uint32_t k = 0; g->device == device && k < g->n_blocks && ok; k++) {
+    struct mt_device_segments walk = mt_device_segments(c->s, device);
+    for (const struct mt_segment *g; ok && (g = mt_device_segments_next(&walk)) != NULL;) {
+        for (uint32_t k = 0; k < g->n_blocks && ok; k++) {
             const struct mt_block *b = &c->s->blocks[g->first_block + k];
             if (b->state == MT_BLOCK_INACTIVE) {
                 continue;

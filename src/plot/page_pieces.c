@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/replay.h>
 
@@ -59,8 +60,9 @@ static uint64_t end_of(uint64_t addr, uint64_t size)
 static bool open_init(struct open_pieces *o, const struct mt_snapshot *s, int32_t device)
 {
     struct mt_trace t = mt_device_trace(s, device);
-    for (size_t i = 0; i < s->n_segments; i++) {
-        if (s->segments[i].device == device && !mt_vec_push(&o->starts, s->segments[i].addr)) {
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!mt_vec_push(&o->starts, g->addr)) {
             return false;
         }
     }
@@ -208,11 +210,8 @@ static bool list_pools(struct mt_intern *pools, const struct mt_snapshot *s)
 static enum mt_status open_final(struct walk *w, const struct mt_snapshot *s, int32_t device,
                                  const struct mt_intern *pools)
 {
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device != device) {
-            continue;
-        }
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
         struct mt_page_piece piece = {
             .addr = g->addr,
             .size = g->total_size,

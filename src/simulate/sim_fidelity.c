@@ -2,6 +2,8 @@
 /* Whether a replay ended with exactly the segments and blocks of the snapshot. */
 #include <stdlib.h>
 
+#include <memtool/device_segments.h>
+
 #include "sim.h"
 
 struct compare {
@@ -55,9 +57,10 @@ enum mt_status mt_sim_compare_layout(const struct mt_sim *sim, const struct mt_a
     const struct mt_snapshot *s = sim->snapshot;
     struct compare c = {.snapshot = s, .match = true};
     enum mt_status status = MT_OK;
-    for (size_t i = 0; status == MT_OK && i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device == sim->device && !mt_vec_push(&c.order, g)) {
+    struct mt_device_segments walk = mt_device_segments(s, sim->device);
+    for (const struct mt_segment *g;
+         status == MT_OK && (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!mt_vec_push(&c.order, g)) {
             status = mt_fail_nomem(err);
         }
     }

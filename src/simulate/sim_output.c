@@ -6,6 +6,8 @@
  */
 #include <memtool/keys.h>
 
+#include <memtool/device_segments.h>
+
 #include "sim.h"
 
 static const uint8_t ACTIONS[] = {
@@ -169,9 +171,9 @@ static void find_keys(struct lists *l)
     const struct mt_snapshot *s = l->sim->snapshot;
     l->segment_present = (1u << MT_SEGMENT_KEY_COUNT) - 1;
     l->block_present = (1u << MT_BLOCK_KEY_history) - 1;
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device == l->sim->device && g->n_blocks > 0) {
+    struct mt_device_segments walk = mt_device_segments(s, l->sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (g->n_blocks > 0) {
             l->segment_present = g->present | 1u << MT_SEGMENT_KEY_is_expandable;
             l->block_present =
                 (uint16_t)(s->blocks[g->first_block].present & ~(1u << MT_BLOCK_KEY_history));
@@ -214,9 +216,9 @@ static enum mt_status put_segments(struct sim_recorder *r, const struct mt_alloc
     enum mt_status status = add_others(&l) ? mt_alloc_walk(a, &visitor, err) : mt_fail_nomem(err);
     struct mt_snapshot *s = &view->s;
     if (status == MT_OK) {
-        s->segments = mt_view_copy(view, l.segments.v, l.segments.n, sizeof *l.segments.v);
+        mt_snapshot_set_segments(
+            s, mt_view_copy(view, l.segments.v, l.segments.n, sizeof *l.segments.v), l.segments.n);
         s->blocks = mt_view_copy(view, l.blocks.v, l.blocks.n, sizeof *l.blocks.v);
-        s->n_segments = l.segments.n;
         s->n_blocks = l.blocks.n;
         if (l.failed || !s->segments || !s->blocks || !mt_view_forget_records(view, s)) {
             status = mt_fail_nomem(err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
 
 #include "sim.h"
 
@@ -30,9 +31,9 @@ static uint16_t pool_index(const struct mt_sim *sim, struct mt_pool_id id)
     return 0;
 }
 
-static bool is_private(const struct mt_sim *sim, const struct mt_segment *s)
+static bool is_private(const struct mt_segment *s)
 {
-    return s->device == sim->device && (s->pool.a != 0 || s->pool.b != 0);
+    return s->pool.a != 0 || s->pool.b != 0;
 }
 
 /* The snapshot's own list may hold only those that events name. */
@@ -44,9 +45,10 @@ enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err)
             return mt_fail_nomem(err);
         }
     }
-    for (size_t i = 0; i < s->n_segments && sim->pools.n < MOST_POOLS; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        bool listed = !is_private(sim, g) || pool_index(sim, g->pool) != 0;
+    struct mt_device_segments walk = mt_device_segments(s, sim->device);
+    for (const struct mt_segment *g;
+         sim->pools.n < MOST_POOLS && (g = mt_device_segments_next(&walk)) != NULL;) {
+        bool listed = !is_private(g) || pool_index(sim, g->pool) != 0;
         if (!listed && !mt_vec_push(&sim->pools, g->pool)) {
             return mt_fail_nomem(err);
         }
@@ -80,8 +82,9 @@ enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *s
     const struct mt_snapshot *s = sim->snapshot;
     size_t n = 0;
     *p = (struct pool_ranges){NULL, 0};
-    for (size_t i = 0; i < s->n_segments; i++) {
-        n += is_private(sim, &s->segments[i]);
+    struct mt_device_segments walk = mt_device_segments(s, sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        n += is_private(g);
     }
     if (n == 0 || s->columns[MT_COLUMN_POOL]) {
         return MT_OK;
@@ -90,9 +93,9 @@ enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *s
     if (!p->v) {
         return mt_fail_nomem(err);
     }
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (is_private(sim, g)) {
+    walk = mt_device_segments(s, sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (is_private(g)) {
             p->v[p->n++] = (struct pool_range){g->addr, mt_add_sat(g->addr, g->total_size), 0,
                                                pool_index(sim, g->pool)};
         }

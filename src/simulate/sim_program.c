@@ -6,6 +6,8 @@
  */
 #include "sim.h"
 
+#include <memtool/device_segments.h>
+
 struct scan {
     struct mt_sim *sim;
     struct leftovers *left;
@@ -187,13 +189,10 @@ static enum mt_status final_block(struct scan *c, uint32_t index)
 static enum mt_status final_state(struct scan *c)
 {
     const struct mt_snapshot *s = c->sim->snapshot;
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device != c->sim->device) {
-            continue;
-        }
+    struct mt_device_segments walk = mt_device_segments(s, c->sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
         if (!g->expandable && !mt_idmap_find(&c->segments, g->addr)) {
-            struct old_segment old = {g->addr, g->total_size, (uint32_t)i, NEVER};
+            struct old_segment old = {g->addr, g->total_size, (uint32_t)(g - s->segments), NEVER};
             if (!mt_vec_push(&c->left->segments, old)) {
                 return mt_fail_nomem(c->err);
             }
@@ -214,9 +213,9 @@ static bool maps_add_up(const struct mt_sim *sim)
         made += e->action == MT_ACTION_SEGMENT_MAP ? e->size : 0;
         made -= e->action == MT_ACTION_SEGMENT_UNMAP ? e->size : 0;
     }
-    for (size_t i = 0; i < sim->snapshot->n_segments; i++) {
-        const struct mt_segment *g = &sim->snapshot->segments[i];
-        left += g->device == sim->device && g->expandable ? g->total_size : 0;
+    struct mt_device_segments walk = mt_device_segments(sim->snapshot, sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        left += g->expandable ? g->total_size : 0;
     }
     return made == left;
 }

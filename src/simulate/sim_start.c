@@ -10,6 +10,8 @@
  */
 #include <stdlib.h>
 
+#include <memtool/device_segments.h>
+
 #include "sim.h"
 
 #define SPLIT_LEAST MT_MIB /* a large block is split only when more than this remains */
@@ -228,10 +230,9 @@ static enum mt_status find_expandables(struct rebuild *r)
 {
     const struct mt_sim *sim = r->sim;
     const struct mt_snapshot *s = sim->snapshot;
-    for (size_t i = 0; i < s->n_segments; i++) {
-        const struct mt_segment *g = &s->segments[i];
-        if (g->device != sim->device || !g->expandable || g->total_size == 0 ||
-            g->total_size > UINT64_MAX - g->addr) {
+    struct mt_device_segments walk = mt_device_segments(s, sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (!g->expandable || g->total_size == 0 || g->total_size > UINT64_MAX - g->addr) {
             continue;
         }
         uint64_t high = g->addr + g->total_size;

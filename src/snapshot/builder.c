@@ -6,6 +6,7 @@
  */
 #include <memtool/builder.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <memtool/checked.h>
@@ -34,6 +35,8 @@ struct mt_builder {
     MT_VEC(struct mt_trace) traces;
     MT_VEC(struct mt_trace) host_traces;
     MT_VEC(struct mt_segment) segments;
+    MT_VEC(uint32_t) segment_next;
+    MT_VEC(struct mt_device_first) device_firsts;
     MT_VEC(struct mt_segment) host_segments;
     MT_VEC(struct mt_segment) other_segments;
     MT_VEC(struct mt_block) blocks;
@@ -115,6 +118,8 @@ void mt_builder_free(struct mt_builder *b)
     mt_vec_release(&b->traces);
     mt_vec_release(&b->host_traces);
     mt_vec_release(&b->segments);
+    mt_vec_release(&b->segment_next);
+    mt_vec_release(&b->device_firsts);
     mt_vec_release(&b->host_segments);
     mt_vec_release(&b->other_segments);
     mt_vec_release(&b->blocks);
@@ -424,6 +429,61 @@ static void complete_segments(struct mt_builder *b, const struct mt_segment *seg
     }
 }
 
+/* Links the segments of each device, from the last to the first. */
+static bool link_segments(struct mt_builder *b, struct mt_idmap *first)
+{
+    size_t n = b->segments.n;
+    if (!mt_vec_reserve(&b->segment_next, n)) {
+        return false;
+    }
+    for (size_t i = n; i-- > 0;) {
+        uint32_t device = (uint32_t)b->segments.v[i].device;
+        const uint32_t *next = mt_idmap_find(first, device);
+        b->segment_next.v[i] = next ? *next : (uint32_t)n;
+        if (!mt_idmap_put(first, device, (uint32_t)i)) {
+            return false;
+        }
+    }
+    b->segment_next.n = n;
+    return mt_vec_reserve(&b->device_firsts, first->n);
+}
+
+static int by_device(const void *a, const void *b)
+{
+    const struct mt_device_first *x = a, *y = b;
+    return (x->device > y->device) - (x->device < y->device);
+}
+
+static bool list_devices(struct mt_builder *b, const struct mt_idmap *first)
+{
+    for (size_t i = 0; i < b->segments.n; i++) {
+        struct mt_device_first one = {b->segments.v[i].device, (uint32_t)i};
+        const uint32_t *place = mt_idmap_find(first, (uint32_t)one.device);
+        if (*place == i && !mt_vec_push(&b->device_firsts, one)) {
+            return false;
+        }
+    }
+    qsort(b->device_firsts.v, b->device_firsts.n, sizeof *b->device_firsts.v, by_device);
+    return true;
+}
+
+/* With few devices a walk past all segments is as good. */
+static bool find_devices(struct mt_builder *b)
+{
+    enum { MANY = 64 };
+    struct mt_idmap first = {.seed = b->strings.seed};
+    int32_t seen = 0;
+    for (size_t i = 0; i < b->segments.n && seen < MANY; i++) {
+        seen = b->segments.v[i].device > seen ? b->segments.v[i].device : seen;
+    }
+    if (seen < MANY || b->segments.n >= UINT32_MAX) {
+        return true;
+    }
+    bool ok = link_segments(b, &first) && list_devices(b, &first);
+    mt_idmap_release(&first);
+    return ok;
+}
+
 static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
 {
     *out = (struct mt_snapshot){
@@ -438,6 +498,9 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
         .host_trace_is_flat = b->host_trace_is_flat,
         .segments = b->segments.v,
         .n_segments = b->segments.n,
+        .segment_next = b->segment_next.v,
+        .device_firsts = b->device_firsts.v,
+        .n_device_firsts = b->device_firsts.n,
         .host_segments = b->host_segments.v,
         .n_host_segments = b->host_segments.n,
         .other_segments = b->other_segments.v,
@@ -480,10 +543,13 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
 enum mt_status mt_builder_finish(struct mt_builder *b, struct mt_snapshot *out,
                                  struct mt_error *err)
 {
-    (void)err; /* nothing here can fail today; the face leaves room for checks */
     complete_segments(b, b->segments.v, b->segments.n);
     complete_segments(b, b->host_segments.v, b->host_segments.n);
     drop_tables(b);
+    if (!find_devices(b)) {
+        mt_builder_free(b);
+        return mt_fail_nomem(err);
+    }
     hand_over(b, out);
     return MT_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <memtool/device_segments.h>
 #include <memtool/keys.h>
 
 void mt_view_init(struct mt_view *v, const struct mt_snapshot *s)
@@ -178,7 +179,7 @@ enum mt_status mt_view_drop_frames(struct mt_view *v, struct mt_error *err)
     }
     s->events = c.events;
     s->event_shapes = c.shapes;
-    s->segments = c.segments;
+    mt_snapshot_set_segments(s, c.segments, s->n_segments);
     s->host_segments = c.host_segments;
     s->other_segments = c.other_segments;
     s->blocks = c.blocks;

@@ -13,6 +13,7 @@
 #include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/simulate.h> /* and through it the settings that it replays */
+#include <memtool/device_segments.h>
 #include <memtool/units.h>
 
 #include "triage_state.h"
@@ -69,8 +70,9 @@ static const struct mt_event *last_oom(const struct mt_snapshot *s, int32_t devi
 static uint64_t reserved_on(const struct mt_snapshot *s, int32_t device)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < s->n_segments; i++) {
-        sum += s->segments[i].device == device ? s->segments[i].total_size : 0;
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        sum += g->total_size;
     }
     return sum;
 }

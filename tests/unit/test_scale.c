@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <memtool/builder.h>
+#include <memtool/device_segments.h>
 #include <memtool/ranks.h>
 #include <memtool/totals.h>
 
@@ -147,5 +148,59 @@ START_TEST(names_of_megabytes_in_a_picture)
 }
 END_TEST
 
+START_TEST(segments_of_many_devices)
+{
+    enum { N = 400000 };
+    make_begin(&m);
+    for (uint64_t i = 0; i < N; i++) {
+        make_segment(&m, BASE + 2 * MIB * i, 0);
+        m.segment.device = (int32_t)(i * 7919 % N);
+        make_block(&m, 2 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+    }
+    make_end(&m);
+    for (int32_t device = 0; device < N; device++) {
+        struct mt_device_segments walk = mt_device_segments(&m.s, device);
+        const struct mt_segment *g = mt_device_segments_next(&walk);
+        ck_assert(g && g->device == device && !mt_device_segments_next(&walk));
+    }
+    make_free(&m);
+}
+END_TEST
+
+static void assert_walk(const struct mt_snapshot *s, int32_t device)
+{
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (size_t i = 0; i < s->n_segments; i++) {
+        if (s->segments[i].device == device) {
+            ck_assert_ptr_eq(mt_device_segments_next(&walk), &s->segments[i]);
+        }
+    }
+    ck_assert_ptr_null(mt_device_segments_next(&walk));
+}
+
+/* Few devices, and many, some of which have no segment; then the same in a view with a part. */
+START_TEST(walks_meet_each_segment_once)
+{
+    for (int32_t devices = 1; devices <= 1000; devices *= 10) {
+        make_begin(&m);
+        for (uint64_t i = 0; i < 3000; i++) {
+            make_segment(&m, BASE + 2 * MIB * i, 0);
+            m.segment.device = (int32_t)(i * i % 3571) % devices;
+            make_block(&m, 2 * MIB, MT_BLOCK_ALLOCATED, MIB, 0);
+        }
+        make_end(&m);
+        ck_assert_int_eq(m.s.segment_next != NULL, devices > 64);
+        struct mt_snapshot view = m.s;
+        mt_snapshot_set_segments(&view, m.s.segments + 100, 200);
+        for (int32_t device = 0; device <= devices; device++) {
+            assert_walk(&m.s, device);
+            assert_walk(&view, device);
+        }
+        make_free(&m);
+    }
+}
+END_TEST
+
 UNIT_MAIN("scale", pools_and_streams_of_the_builder, totals_of_many_streams_and_pools,
-          stacks_of_a_rank, pieces_of_many_segments, names_of_megabytes_in_a_picture)
+          stacks_of_a_rank, pieces_of_many_segments, names_of_megabytes_in_a_picture,
+          segments_of_many_devices, walks_meet_each_segment_once)
