@@ -57,7 +57,11 @@ static void put_group(const struct mt_option_group *g)
 {
     puts(".Bl -tag -width Ds");
     for (size_t i = 0; i < g->n; i++) {
-        put_item(&g->options[i]);
+        bool again = i && strcmp(g->options[i].name ? g->options[i].name : "",
+                                 g->options[i - 1].name ? g->options[i - 1].name : "-") == 0;
+        if (!again) { /* --output of verbs without a table */
+            put_item(&g->options[i]);
+        }
     }
     puts(".El");
 }

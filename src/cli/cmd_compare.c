@@ -34,6 +34,8 @@ static const struct mt_option OPTIONS[] = {
      .offset = offsetof(struct compare_settings, exit_code),
      .help = "exit with 1 when the memory in use differs",
      .common = true},
+    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
+                     ".svg, .png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -52,6 +52,7 @@ const struct mt_command mt_cmd_conf = {
         "memtool conf --torch 2.6 snap.pickle            what was in force when it was recorded",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_NO_TABLE | MT_COMMAND_NO_FIGURES,
     .settings_size = sizeof(struct conf_settings),
     .max_files = 1,
     .run = run,

@@ -87,7 +87,8 @@ static const struct mt_option OPTIONS[] = {
      AT(at),
      .arg = "WHEN",
      .parse = mt_at_parse,
-     .help = "folded, speedscope, pprof: memory alive at peak, oom, end, start, EVENT or TIME"},
+     .help = "folded, speedscope, pprof: memory alive at peak, oom, end, start, EVENT or TIME",
+     .common = true},
     {.name = "max-samples",
      .kind = MT_OPTION_INT,
      AT(max_samples),
@@ -101,6 +102,8 @@ static const struct mt_option OPTIONS[] = {
      .arg = "SIZE",
      .help = "stop when the output grows beyond SIZE before gzip, 0 = no limit (default: 256 "
              "times what was read, at least 256MiB)"},
+    MT_OUTPUT_OPTION("write to FILE, as its name ends: .pickle, .json, .folded, .speedscope.json, "
+                     ".pb.gz, .perfetto.json or .csv; - is standard output"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -124,6 +127,7 @@ const struct mt_command mt_cmd_convert = {
         "memtool convert --at peak snap.pickle -o peak.speedscope.json",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_NO_TABLE,
     .settings_size = sizeof(struct convert_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -36,6 +36,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_FLAG,
      .offset = offsetof(struct memory_settings, reverse),
      .help = "least first"},
+    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
+                     ".svg, .png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -48,6 +48,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_FLAG,
      .offset = offsetof(struct peak_settings, print_rules),
      .help = "print the shipped rules for categories and exit"},
+    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
+                     ".svg, .png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

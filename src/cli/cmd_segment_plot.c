@@ -43,6 +43,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_FLAG,
      AT(timeline),
      .help = "draw reserved segments over time, the same as trace_plot -s"},
+    MT_OUTPUT_OPTION("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to "
+                     "look around in"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -63,6 +65,7 @@ const struct mt_command mt_cmd_segment_plot = {
                 "memtool segment_plot snap.pickle --at peak                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_NO_TABLE,
     .settings_size = sizeof(struct segment_plot_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -64,6 +64,8 @@ static const struct mt_option OPTIONS[] = {
      .kind = MT_OPTION_FLAG,
      AT(filter_freed),
      .help = "leave out what is freed in the trace, the same as --live"},
+    MT_OUTPUT_OPTION("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to "
+                     "look around in"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -85,6 +87,7 @@ const struct mt_command mt_cmd_trace_plot = {
                 "memtool trace_plot snap.pickle                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_NO_TABLE,
     .settings_size = sizeof(struct trace_plot_settings),
     .min_files = 1,
     .max_files = -1,

@@ -49,15 +49,25 @@ struct mt_option {
     double min, max;            /* both 0: no bounds */
     /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
     enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);
-    bool common; /* shown by -h; --help shows all */
-    bool report; /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
-    bool memory; /* SIZE: memory of a device or process, see mt_size_arg */
+    bool common;       /* shown by -h; --help shows all */
+    bool report;       /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
+    unsigned not_for;  /* MT_COMMAND_ flags of verbs that do not have it */
+    unsigned idle_for; /* of verbs that take it, in which it does nothing: help leaves it out */
+    bool memory;       /* SIZE: memory of a device or process, see mt_size_arg */
 };
 
 /* Reads the size that an option was given. `memory`: of a device or process, where a number without
  * a unit below 1 MiB is a unit forgotten. Errors: MT_USAGE, with a hint that shows the unit. */
 enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)
     MT_NODISCARD;
+
+/* -o of a verb that writes more than reports, to go before the common one. */
+#define MT_OUTPUT_OPTION(words)                                                                    \
+    {                                                                                              \
+        .letter = 'o', .name = "output", .kind = MT_OPTION_TEXT,                                   \
+        .offset = offsetof(struct mt_common, output), .arg = "FILE", .help = (words),              \
+        .common = true                                                                             \
+    }
 
 /* A named list of options that write into one settings struct (shared groups: options_common.c). */
 struct mt_option_group {
@@ -130,6 +140,8 @@ enum mt_command_flag {
     MT_COMMAND_NO_SNAPSHOT = 2, /* reads no snapshot: no --salvage and limits in its help */
     MT_COMMAND_STARTS = 4,      /* starts another program: no limits that it would inherit */
     MT_COMMAND_NO_REPORT = 8,   /* prints no report: no --json, -n and their kin */
+    MT_COMMAND_NO_TABLE = 32,   /* prints no table: no --csv, nothing for -n */
+    MT_COMMAND_NO_FIGURES = 64, /* prints neither sizes of a snapshot nor stacks */
     MT_COMMAND_DUMP = 16        /* shows the dump alone: the segments of a salvaged file stay those
                                    of the dump, though its trace may have lost its end */
 };

@@ -172,13 +172,35 @@ static void print_option(const struct mt_cli *cli, FILE *to, const struct mt_opt
     mt_buf_release(&b);
 }
 
+/* Whether `word` stands by itself in the text. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = text; p && (p = strstr(p, word)) != NULL; p += n) {
+        bool begins = p == text || p[-1] == ' ';
+        if (begins && strchr(" \n=", p[n])) { /* the end too: strchr finds the '\0' */
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a short help has in its examples belongs among its options. */
+static bool is_in_examples(const struct mt_command *c, const struct mt_option *o)
+{
+    char name[64], letter[] = {'-', o->letter, '\0'};
+    snprintf(name, sizeof name, "--%s", o->name ? o->name : "");
+    return c && ((o->name && has_word(c->examples, name)) ||
+                 (o->letter && has_word(c->examples, letter)));
+}
+
 static void print_options(const struct mt_cli *cli, FILE *to, const struct mt_command *c, bool all)
 {
     struct mt_option_set set = mt_option_set_make(c, NULL);
     const struct mt_option_group *group = NULL;
     for (size_t i = 0; i < set.n; i++) {
         const struct mt_option_ref *ref = &set.refs[i];
-        if (!all && !ref->option->common) {
+        if (!all && !ref->option->common && !is_in_examples(c, ref->option)) {
             continue;
         }
         if (!group || (all && ref->group != group)) {

@@ -30,14 +30,22 @@ static bool is_hidden(const struct mt_option_set *set, const struct mt_option *o
     return false;
 }
 
-static void add_group(struct mt_option_set *set, const struct mt_option_group *g, void *settings,
-                      bool reports)
+/* Whether a verb with these flags has the option; without settings, whether it is worth telling. */
+static bool is_for(const struct mt_option *o, unsigned flags, bool parses)
 {
+    return !(o->not_for & flags) && (parses || !(o->idle_for & flags));
+}
+
+static void add_group(struct mt_option_set *set, const struct mt_option_group *g, void *settings,
+                      unsigned flags)
+{
+    bool reports = !(flags & MT_COMMAND_NO_REPORT);
     for (size_t i = 0; i < g->n; i++) {
-        if ((reports || !g->options[i].report) && !is_hidden(set, &g->options[i])) {
+        const struct mt_option *o = &g->options[i];
+        if ((reports || !o->report) && is_for(o, flags, settings != NULL) && !is_hidden(set, o)) {
             void *base = settings ? (char *)settings + g->offset : NULL;
             set->refs = mt_cli_realloc(set->refs, set->n + 1, sizeof *set->refs);
-            set->refs[set->n++] = (struct mt_option_ref){&g->options[i], g, base};
+            set->refs[set->n++] = (struct mt_option_ref){o, g, base};
         }
     }
 }
@@ -47,11 +55,11 @@ struct mt_option_set mt_option_set_make(const struct mt_command *command, void *
     struct mt_option_set set = {0};
     unsigned flags = command ? command->flags : 0;
     for (size_t i = 0; command && i < command->n_groups; i++) {
-        add_group(&set, &command->groups[i], settings, true);
+        add_group(&set, &command->groups[i], settings, flags & ~(unsigned)MT_COMMAND_NO_REPORT);
     }
-    add_group(&set, &MT_GROUP_COMMON, settings, !(flags & MT_COMMAND_NO_REPORT));
+    add_group(&set, &MT_GROUP_COMMON, settings, flags);
     if (!(flags & MT_COMMAND_NO_SNAPSHOT)) {
-        add_group(&set, &MT_GROUP_READING, settings, true);
+        add_group(&set, &MT_GROUP_READING, settings, flags);
     }
     return set;
 }
@@ -198,12 +206,27 @@ static int fail_option(struct mt_cli *cli, const struct mt_option *o, const stru
     return mt_cli_fail(cli, NULL, &err);
 }
 
+/* --csv of a verb whose report has no table. */
+static int refuse_table(struct mt_cli *cli, const char *what)
+{
+    struct mt_error err;
+    const char *verb = cli->command->name;
+    (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "--%s: %s prints no table", what, verb);
+    mt_hint(&err, "memtool %s --json is for programs", verb);
+    return mt_cli_fail(cli, NULL, &err);
+}
+
 /* getopt_long refused a long option: it is unknown, it is a prefix of several, or it takes no
  * argument. */
 static int refuse_long(struct mt_cli *cli, const struct scan *s, const char *arg)
 {
     char word[64];
     size_t n = strcspn(arg, "=");
+    bool table = n == 3 && (strncmp(arg, "csv", n) == 0 || strncmp(arg, "tsv", n) == 0);
+    unsigned flags = cli->command ? cli->command->flags : 0;
+    if (table && flags & MT_COMMAND_NO_TABLE && !(flags & MT_COMMAND_NO_REPORT)) {
+        return refuse_table(cli, arg);
+    }
     snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), arg);
     const char **names = mt_cli_realloc(NULL, s->n + 1, sizeof *names);
     struct mt_buf matches = {0};
