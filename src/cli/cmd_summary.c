@@ -164,7 +164,7 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     if (log == MT_OK && in->log.tables.n) {
         return 0;
     }
-    if (may_be_log && (log == MT_LIMIT || log == MT_NOMEM)) {
+    if (may_be_log && (log == MT_LIMIT || log == MT_NOMEM || log == MT_IO)) {
         err = log_err;
     } else if (may_be_log && is_text(mt_buf_view(&in->text))) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no table of memory_summary() is in this log");

@@ -270,7 +270,7 @@ static int read_input(struct mt_cli *cli, const struct mt_common *common, struct
         code = in ? fail_nomem(cli) : fail_io(cli, file, "cannot open");
     } else {
         size_t n = fread(peek, 1, PEEK_BYTES, in);
-        if (n == 0 && ferror(in)) {
+        if (ferror(in)) {
             code = fail_io(cli, file, "cannot read");
         } else {
             code = read_peeked(cli, common, t, file, in, peek, n, inputs);
