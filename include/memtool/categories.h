@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What memory is for, in the eight words of PyTorch's profiler (torch.profiler._memory_profiler,
- * Category; as of 2.11) and one of memtool's own, kv_cache, which serving is full of. A snapshot does not say it, so rules guess it from call stacks and
- * annotations; what no rule knows is `unknown`, and reports always show how much that is.
+ * Category; as of 2.11) and one of memtool's own, kv_cache, which serving is full of. A snapshot
+ * does not say it, so rules guess it from call stacks and annotations; what no rule knows is
+ * `unknown`, and reports always show how much that is.
  */
 #ifndef MEMTOOL_CATEGORIES_H
 #define MEMTOOL_CATEGORIES_H

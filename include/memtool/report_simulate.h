@@ -14,7 +14,7 @@ struct mt_sim_result {
     size_t n_runs;
     bool chosen;          /* the settings were chosen by memtool, not by the user */
     const char *variable; /* that the recorded program reads its settings from */
-    bool watched; /* no allocator: the events are the driver's own */
+    bool watched;         /* no allocator: the events are the driver's own */
 };
 
 /* simulate/1: the runs of all devices. Errors: MT_NOMEM. */

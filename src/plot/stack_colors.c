@@ -64,13 +64,13 @@ static unsigned slots_of(const struct mt_stack_colors *c, const struct mt_snapsh
     return slots;
 }
 
-/* The nearest slot that is free, from that of the hash on; `not` has one. */
-static unsigned free_slot(uint64_t hash, unsigned pale, unsigned not )
+/* The nearest slot that is free, from that of the hash on; some bit of `used` is clear. */
+static unsigned free_slot(uint64_t hash, unsigned pale, unsigned used)
 {
     unsigned hue = (unsigned)(hash % MT_HUES);
-    while (not &(1u << (hue * 2 + pale))) {
+    while (used & (1u << (hue * 2 + pale))) {
         pale ^= 1;
-        if (not &(1u << (hue * 2 + pale))) {
+        if (used & (1u << (hue * 2 + pale))) {
             hue = (hue + 1) % MT_HUES;
         }
     }

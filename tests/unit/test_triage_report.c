@@ -84,4 +84,5 @@ START_TEST(verdicts_are_explained)
 }
 END_TEST
 
-UNIT_MAIN("triage_report", verdicts_are_explained, nothing_is_lost_in_silence, all_is_shown_when_asked_for)
+UNIT_MAIN("triage_report", verdicts_are_explained, nothing_is_lost_in_silence,
+          all_is_shown_when_asked_for)
