@@ -53,6 +53,15 @@ void mt_advice_fill(struct mt_advisor *a);
 void mt_advice_torch(struct mt_advisor *a);
 void mt_advice_torch_hints(struct mt_advisor *a);
 void mt_advice_record(struct mt_advisor *a);
+/* advice_holes.c: the settings against fragmentation. */
+void mt_advice_fragmentation(struct mt_advisor *a);
+/* Where holes would make up for what is missing, though they are not the main matter: one more
+ * step, behind the first. */
+void mt_advice_holes(struct mt_advisor *a);
+/* Where a setting does not help: why. */
+void mt_advice_holes_hint(struct mt_advisor *a);
+/* Releases up to 1.9 read no settings. */
+bool mt_incident_has_no_settings(const struct mt_incident *i);
 /* advice_jobs.c: less memory for training and serving jobs. False: no program of its list. */
 bool mt_advice_server(struct mt_advisor *a);
 void mt_advice_training(struct mt_advisor *a);

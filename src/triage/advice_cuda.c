@@ -58,15 +58,14 @@ static void advise_leak(struct mt_advisor *a)
 /* A share of the card that memtool's allocator was told to keep to. */
 static void advise_fraction(struct mt_advisor *a)
 {
-    const struct mt_recorded *r = a->facts->account ? &a->facts->account->recorded : NULL;
-    if (a->verdict != MT_VERDICT_PER_PROCESS_LIMIT || !r || !(r->cached || r->live)) {
+    if (a->verdict != MT_VERDICT_PER_PROCESS_LIMIT || !mt_facts_memtools(a->facts)) {
         return;
     }
     mt_advise(a, "find_limit", true);
     mt_advise_text(a,
                    "Find who sets the limit, and raise or remove it: memtool's allocator keeps to "
                    "a share of the card that the program or its settings name.");
-    if (r->live) {
+    if (a->facts->account->recorded.live) {
         mt_advise_command(a, "grep -rn memtool_set_memory_fraction .");
     }
     mt_advise_command(a, "echo $MEMTOOL_ALLOC_CONF   # per_process_memory_fraction");

@@ -75,6 +75,12 @@ static inline bool mt_facts_plain(const struct mt_facts *f)
            strcmp(f->incident->framework, "cuda") == 0;
 }
 
+/* As the snapshot tells, memtool's own allocator served the program. */
+static inline bool mt_facts_memtools(const struct mt_facts *f)
+{
+    return f->account && (f->account->recorded.cached || f->account->recorded.live);
+}
+
 /* The event stands in a snapshot of a process whose every allocation was watched. */
 static inline bool mt_facts_watched(const struct mt_facts *f)
 {
