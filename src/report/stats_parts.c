@@ -12,7 +12,7 @@
 #include "stats_sections.h"
 
 /* Columns of the terminal that a figure asks for; IN_CSV: the text goes without it. */
-enum { ALWAYS = 0, NARROW = 72, ROOMY = 96, WIDE = 132, IN_CSV = INT_MAX };
+enum { ALWAYS = 0, ROOMY = 96, WIDE = 132, IN_CSV = INT_MAX };
 
 enum { FREE_BLOCKS = sizeof(struct mt_counters) }; /* no field: all blocks but the active ones */
 
@@ -31,7 +31,7 @@ static const struct part_column COLUMNS[] = {
     {"non-releasable", offsetof(struct mt_counters, inactive_split), false, WIDE},
     {"largest free", offsetof(struct mt_counters, largest_free), false, ROOMY},
     {"segments", offsetof(struct mt_counters, segments), true, ROOMY},
-    {"blocks in use", offsetof(struct mt_counters, allocated_blocks), true, NARROW},
+    {"blocks in use", offsetof(struct mt_counters, allocated_blocks), true, MT_STATS_NARROW},
     {"free blocks", FREE_BLOCKS, true, IN_CSV},
 };
 

@@ -109,7 +109,6 @@ enum mt_status mt_stats_trace(const struct mt_report *r, const struct mt_snapsho
 /* ---- sizes ---- */
 
 enum {
-    NARROW = 72, /* columns of a terminal below which what can be read off the rest is left out */
     BAR = 24,
     LEAST_CLASS = 8 /* requests under 512 B all get a block of 512 B: one row for them */
 };
@@ -149,7 +148,7 @@ static struct mt_size_text class_text(unsigned i, struct mt_size_format format)
 
 static bool is_narrow(const struct mt_report *r)
 {
-    return r->width > 0 && r->width < NARROW;
+    return r->width > 0 && r->width < MT_STATS_NARROW;
 }
 
 static void size_rows(struct mt_table *t, const struct mt_report *r,

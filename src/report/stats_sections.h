@@ -7,6 +7,9 @@
 #include <memtool/report.h>
 #include <memtool/totals.h>
 
+/* Columns of a terminal below which figures are left out that can be read off the rest. */
+enum { MT_STATS_NARROW = 72 };
+
 enum mt_status mt_stats_trace(const struct mt_report *r, const struct mt_snapshot *s,
                               const struct mt_device_totals *d, struct mt_error *err) MT_NODISCARD;
 enum mt_status mt_stats_sizes(const struct mt_report *r, const struct mt_device_totals *d,
