@@ -70,7 +70,7 @@ static const char *nearest(const char *word)
 static int unknown(struct mt_cli *cli, const char *word)
 {
     const char *near = nearest(word);
-    return near ? mt_cli_usage(cli, "no term '%.60s' - did you mean '%s'?", word, near)
+    return near ? mt_cli_usage(cli, "no term '%.60s' — did you mean '%s'?", word, near)
                 : mt_cli_usage(cli, "no term '%.60s'; memtool explain lists all", word);
 }
 

@@ -38,13 +38,10 @@ const struct mt_command mt_cmd_triage = {
     .usage = "[options] LOG|SNAPSHOT...",
     .description =
         "Reads logs as they are (any size, packed with gzip or not, colours, rank prefixes, "
-        "wrapped "
-        "and cut lines; - is standard input), finds the out-of-memory events of PyTorch and of "
-        "other frameworks, and "
-        "says what held the memory, why the request did not fit, and what to try first. "
-        "Look-alikes "
-        "(host memory, /dev/shm, disk, SIGKILL) are told apart. With a snapshot it also names the "
-        "stacks that hold the memory.",
+        "wrapped and cut lines; - is standard input), finds the out-of-memory events of PyTorch "
+        "and of other frameworks, and says what held the memory, why the request did not fit, and "
+        "what to try first. Look-alikes (host memory, /dev/shm, disk, SIGKILL) are told apart. "
+        "With a snapshot it also names the stacks that hold the memory.",
     .examples = "memtool triage train.log                  the verdict and the first three steps\n"
                 "memtool triage train.log oom.pickle       the same, with what a snapshot shows",
     .groups = GROUPS,

@@ -238,8 +238,8 @@ static const char *next_line(const char *line)
     return end ? end + 1 : NULL;
 }
 
-/* What commands do stands in a column behind them, or below each where that is too wide. */
-/* Commands stay whole, whatever the terminal: they will be pasted. */
+/* What commands do stands in a column behind them, or below each where that is too wide. The
+ * commands themselves stay whole, whatever the terminal: they will be pasted. */
 static void print_examples(const struct mt_cli *cli, FILE *to, const char *lines)
 {
     int column = 0, widest = 0;
@@ -270,7 +270,6 @@ void mt_help_command(const struct mt_cli *cli, const struct mt_command *c, bool 
     struct mt_buf b = {0};
     mt_buf_printf(&b, "memtool %s: %s", c->name, c->summary);
     put_words(cli, to, &b, 2);
-    mt_buf_reset(&b);
     mt_buf_printf(&b, "usage: memtool %s %s", c->name, c->usage);
     fputc('\n', to);
     put_words(cli, to, &b, 4);
