@@ -37,8 +37,9 @@ static bool make_partial_name(struct mt_whole_file *f, const char *path)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int n = snprintf(f->partial, sizeof f->partial, "%s.%ld.%08lx.partial", path, (long)getpid(),
-                     (unsigned long)now.tv_nsec ^ (unsigned long)now.tv_sec << 30 >> 32);
+    unsigned long mix = (unsigned long)now.tv_nsec ^ ((unsigned long)now.tv_sec & 3) << 30;
+    int n =
+        snprintf(f->partial, sizeof f->partial, "%s.%ld.%08lx.partial", path, (long)getpid(), mix);
     return n >= 0 && (size_t)n < sizeof f->partial;
 }
 

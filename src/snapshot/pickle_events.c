@@ -20,7 +20,7 @@
 #include "pickle_ops.h"
 #include "records.h"
 
-/* MAX_MEMOS: the dictionary, its texts, the pool and the list, with room. */
+/* MAX_MEMOS: the dictionary, the action and both other texts, the pool and the list. */
 enum { MAX_MEMOS = 6, MAX_TEXTS = 2, MIN_LIST_BYTES = MT_EVENT_MIN_BYTES / 4 };
 
 struct fast_event {
