@@ -29,14 +29,15 @@ struct mt_periods {
 
 struct mt_period_options {
     uint64_t events;        /* > 0: every so many events a period begins */
-    const char *annotation; /* not NULL: where this annotation starts */
+    const char *annotation; /* not NULL: where this annotation starts; its words are enough: "step"
+                               is "## step 3 ##" */
 };
 
 /*
  * Finds the periods of the trace in `r`. Without options: from annotations, else from the order of
  * allocations. Finding none is no error: then source is NONE (or as the option says) and bounds are
- * empty. O(n log n), 8 bytes an allocation while it runs. Errors: MT_NOMEM. Release it also after a
- * failure.
+ * empty. O(n log n), 8 bytes an allocation while it runs. Errors: MT_NOMEM; MT_NOT_FOUND when no
+ * annotation has the name, with those that there are as the hint. Release it also after a failure.
  */
 enum mt_status mt_periods_find(struct mt_periods *p, const struct mt_snapshot *s,
                                const struct mt_replay *r, const struct mt_period_options *o,

@@ -20,6 +20,8 @@
  */
 #include <memtool/period.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <memtool/hash.h>
@@ -137,12 +139,52 @@ static bool count_name(struct naming *n, const struct mt_snapshot *s, const stru
     return mt_vec_push(&n->of, id);
 }
 
-/* The plain name that marks the steps best, or 0. */
-static uint32_t best_name(const struct naming *n)
+/* What people call it: "## Step # ##" as step. */
+static void letters_of(struct mt_buf *b, struct mt_str name)
+{
+    mt_buf_reset(b);
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i] >= 'A' && name.p[i] <= 'Z' ? (char)(name.p[i] - 'A' + 'a') : name.p[i];
+        bool sign = c != '_' && ((c >= ' ' && c < 'a') || (c > 'z' && c < 0x7f));
+        if (!sign) {
+            mt_buf_char(b, c);
+        }
+    }
+}
+
+/* Marks the names that the user may mean: this one, else those of the same letters, else those that
+ * these letters are a part of. False: no memory. */
+static bool find_meant(struct naming *n, const char *wanted, bool *meant)
+{
+    struct mt_buf letters = {0};
+    plain_name(&n->text, mt_str_from(wanted));
+    uint32_t exact =
+        n->text.failed ? 0 : mt_intern_find(&n->names, mt_buf_view(&n->text).p, n->text.n);
+    letters_of(&letters, mt_str_from(wanted));
+    bool any = exact != 0;
+    if (exact) {
+        meant[exact] = true;
+    }
+    for (int part = 0; part < 2 && !any && letters.n && !letters.failed; part++) {
+        for (uint32_t id = 1; id < n->counts.n; id++) {
+            letters_of(&n->text, mt_intern_get(&n->names, id));
+            struct mt_str name = mt_buf_view(&n->text), key = mt_buf_view(&letters);
+            meant[id] = part ? mt_str_find(name, key) != SIZE_MAX : mt_str_equal(name, key);
+            any |= meant[id];
+        }
+    }
+    bool ok = !letters.failed && !n->text.failed;
+    mt_buf_release(&letters);
+    return ok;
+}
+
+/* The plain name that marks the steps best, of those that are meant (NULL: all that come often
+ * enough), or 0. */
+static uint32_t best_name(const struct naming *n, const bool *meant)
 {
     uint32_t best = 0;
     for (uint32_t id = 1; id < n->counts.n; id++) {
-        if (n->counts.v[id] <= MT_PERIODS_NEEDED) {
+        if (meant ? !meant[id] : n->counts.v[id] <= MT_PERIODS_NEEDED) {
             continue;
         }
         int rank = mt_step_name_rank(mt_intern_get(&n->names, id));
@@ -172,6 +214,36 @@ static bool bounds_of_name(struct mt_periods *p, const struct naming *n,
     return true;
 }
 
+/* Refuses a name that no annotation has, and tells the most frequent ones as they stand there. */
+static enum mt_status no_such_name(struct naming *n, const struct mt_snapshot *s,
+                                   const struct mt_replay *r, const char *wanted,
+                                   struct mt_error *err)
+{
+    enum { FEW = 3 };
+    char known[sizeof err->hint] = "";
+    size_t used = 0;
+    for (int k = 0; k < FEW; k++) {
+        uint32_t best = 0;
+        for (uint32_t id = 1; id < n->counts.n; id++) {
+            best = n->counts.v[id] > (best ? n->counts.v[best] : 0) ? id : best;
+        }
+        size_t i = 0;
+        while (best && i < s->n_annotations && n->of.v[i] != best) {
+            i++;
+        }
+        if (best && i < s->n_annotations && used < sizeof known) {
+            struct mt_str name = mt_snapshot_str(s, s->annotations[i].name);
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s'%.*s'",
+                                     used ? ", " : "", (int)(name.n < 40 ? name.n : 40), name.p);
+            n->counts.v[best] = 0;
+        }
+    }
+    mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+            "--period: no annotation of device %" PRId32 " is called '%.80s'", r->device, wanted);
+    return known[0] ? mt_hint(err, "it has %s", known)
+                    : mt_hint(err, "it has none; --period EVENTS counts events instead");
+}
+
 static int compare_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a;
@@ -190,18 +262,17 @@ static enum mt_status by_annotation(struct mt_periods *p, const struct mt_snapsh
     for (size_t i = 0; ok && i < s->n_annotations; i++) {
         ok = count_name(&n, s, &s->annotations[i], r->device);
     }
-    uint32_t id = 0;
-    if (ok && wanted) {
-        plain_name(&n.text, mt_str_from(wanted));
-        ok = !n.text.failed;
-        id = ok ? mt_intern_find(&n.names, mt_buf_view(&n.text).p, n.text.n) : 0;
-    } else if (ok) {
-        id = best_name(&n);
-    }
+    bool *meant = wanted ? mt_mem_zalloc(n.counts.n + 1, sizeof *meant) : NULL;
+    ok = ok && (!wanted || (meant && find_meant(&n, wanted, meant)));
+    uint32_t id = ok ? best_name(&n, meant) : 0;
     ok = ok && (!id || bounds_of_name(p, &n, s, r, id));
-    naming_release(&n);
     p->source = wanted ? MT_PERIOD_OPTION : p->bounds.n ? MT_PERIOD_ANNOTATIONS : MT_PERIOD_NONE;
-    return ok ? MT_OK : mt_fail_nomem(err);
+    enum mt_status status = !ok             ? mt_fail_nomem(err)
+                            : wanted && !id ? no_such_name(&n, s, r, wanted, err)
+                                            : MT_OK;
+    mt_mem_free(meant);
+    naming_release(&n);
+    return status;
 }
 
 /* ---- by structure ---- */

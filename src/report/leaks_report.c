@@ -81,7 +81,14 @@ static enum mt_status print_period(const struct mt_report *r, const struct mt_sn
         mt_buf_text(&b, "each begins at ");
         mt_stack_label_long(&b, s, l->periods.stack, r);
         break;
-    default: mt_buf_text(&b, "as given with --period"); break;
+    default:
+        if (l->periods.name) {
+            mt_buf_text(&b, "each begins with ");
+            mt_text_safe(&b, mt_snapshot_str(s, l->periods.name));
+            mt_buf_text(&b, ", ");
+        }
+        mt_buf_text(&b, "as given with --period");
+        break;
     }
     mt_report_line(r, 4, "  %s whole step%s of about %s event%s, %s", mt_count_text(n).s,
                    n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s",
