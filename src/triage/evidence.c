@@ -98,6 +98,37 @@ static void say_segment(struct mt_triage *t)
     }
 }
 
+/* What the driver's pages of 2 MiB, its own tables and the card's pieces may keep back. */
+static uint64_t margin(uint64_t need)
+{
+    return need / 50 > 64u << 20 ? need / 50 : 64u << 20;
+}
+
+/* As much was free as was asked for. By little: that is why the card counts as full. */
+static void say_free(struct mt_triage *t, enum mt_verdict verdict)
+{
+    const struct mt_facts *f = &t->facts;
+    if (f->room.kind != MT_ROOM_FREE || mt_facts_has(f, MT_OOM_ALLOWED)) {
+        return;
+    }
+    if (f->free - f->room.need > margin(f->room.need)) {
+        mt_evidence_add(t,
+                        "More is free than was asked for and no limit is printed. %s reads "
+                        "the free figure after the failure, so another process or thread may have "
+                        "let go since; or the driver failed for want of something else (host "
+                        "memory, address space, a cap on one allocation).",
+                        mt_facts_plain(f) ? "The recorder" : "PyTorch");
+        return;
+    }
+    if (verdict == MT_VERDICT_NOT_ENOUGH && t->evidence.n < 64) {
+        t->rules_said |= UINT64_C(1) << t->evidence.n;
+    }
+    mt_evidence_add(t,
+                    "%s was free and %s asked for: the driver cannot give out the last of a card "
+                    "in one piece, and the figure is read after the failure.",
+                    size(f->free).s, size(f->room.need).s);
+}
+
 static void say_contradictions(struct mt_triage *t)
 {
     const struct mt_facts *f = &t->facts;
@@ -106,15 +137,6 @@ static void say_contradictions(struct mt_triage *t)
                         "PyTorch counts %s allocated on a card of %s: the driver has moved the "
                         "rest to host memory (Windows and WSL do), which is very slow.",
                         size(f->allocated).s, size(f->total).s);
-    }
-    if (mt_facts_has(f, MT_OOM_FREE) && f->requested &&
-        f->free > f->requested + f->requested / 50 && !mt_facts_has(f, MT_OOM_ALLOWED)) {
-        mt_evidence_add(t,
-                        "More is free than was asked for and no limit is printed. %s reads "
-                        "the free figure after the failure, so another process or thread may have "
-                        "let go since; or the driver failed for want of something else (host "
-                        "memory, address space, a cap on one allocation).",
-                        mt_facts_plain(f) ? "The recorder" : "PyTorch");
     }
 }
 
@@ -271,6 +293,7 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
     }
     if (r->verdict != MT_VERDICT_NOT_OOM) {
         say_contradictions(t);
+        say_free(t, r->verdict);
         say_segment(t);
         say_when(t);
         say_series(t);

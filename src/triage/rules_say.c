@@ -208,24 +208,11 @@ static const char *live_words(const struct mt_facts *f)
                                  : "Live tensors";
 }
 
-/* As much was free as was asked for: by a hair, or the evidence says more of it. */
-static void say_free_by_a_hair(const struct mt_facts *f, struct mt_buf *out)
-{
-    if (f->free <= f->room.need + f->room.need / 50) {
-        mt_buf_printf(out,
-                      " %s was free and %s asked for: the driver cannot give out the last of a "
-                      "card in one piece, and the figure is read after the failure.",
-                      text(f->free).s, text(f->room.need).s);
-    }
-}
-
 /* What was free, what lay in holes, and what the request lacked. */
 static void say_room(const struct mt_facts *f, struct mt_buf *out)
 {
     const struct mt_room *r = &f->room;
-    if (r->kind == MT_ROOM_FREE) {
-        say_free_by_a_hair(f, out);
-    } else if (r->kind == MT_ROOM_SCATTERED) {
+    if (r->kind == MT_ROOM_SCATTERED) {
         mt_buf_printf(out,
                       " For the %s asked for, %s was missing; %s is reserved but lies in holes "
                       "between what is live.",
@@ -235,7 +222,7 @@ static void say_room(const struct mt_facts *f, struct mt_buf *out)
                       " The %s asked for would lack %s even if the %s reserved but unallocated "
                       "could be used.",
                       text(r->need).s, mt_room_text(r, r->missing - r->holes).s, text(r->holes).s);
-    } else if (r->known) {
+    } else if (r->known && r->missing > 0) {
         mt_buf_printf(out, " The %s asked for lacked %s.", text(r->need).s, mt_room_missing(r).s);
     }
 }

@@ -165,7 +165,7 @@ START_TEST(headlines)
          "about 184 MiB was missing; 276.48 MiB is reserved but lies in holes"},
         {{NULL, 44.40, 4.20, 4.19, 39.85, 39.89, 40.2, NO, NO},
          "The job takes most of the card, and what is left could not hold this request.",
-         "4.20 GiB was free and 4.19 GiB asked for"},
+         "Live tensors take 39.85 GiB, 90 % of the 44.40 GiB."},
         {{NULL, 8, 0.05, 0.125, 6.2, 6.2, NO, NO, NO},
          "The job needs more memory than is left for it on this card.",
          "asked for lacked 76.80 MiB"},

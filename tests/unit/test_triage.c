@@ -179,6 +179,22 @@ START_TEST(holes_that_would_do_are_worth_a_try)
 }
 END_TEST
 
+/* Free by a hair: the card counts as full, and why is said; free by far is a contradiction. */
+START_TEST(as_much_free_as_asked_for)
+{
+    run(FIGURES("44.40 GiB", "4.20 GiB", "4.19 GiB", "39.85 GiB", "40.98 MiB"));
+    ck_assert_int_eq(result.verdict, MT_VERDICT_NOT_ENOUGH);
+    ck_assert(says("4.20 GiB was free and 4.19 GiB asked for: the driver cannot"));
+    ck_assert(!says("More is free"));
+    ck_assert_uint_eq(result.rules_said, 3);
+    run(FIGURES("22.37 GiB", "3.56 MiB", "2.00 MiB", "15.87 GiB", "787.74 MiB"));
+    ck_assert_int_eq(result.verdict, MT_VERDICT_OTHER_PROCESS);
+    ck_assert(says("3.56 MiB was free") && !says("More is free"));
+    run(FIGURES("22.37 GiB", "4.00 GiB", "2.00 MiB", "15.87 GiB", "787.74 MiB"));
+    ck_assert(says("More is free") && !says("cannot give out"));
+}
+END_TEST
+
 START_TEST(a_segment_is_not_the_tensor)
 {
     run(FIGURES("15.48 GiB", "17.75 MiB", "20.00 MiB", "14.85 GiB", "278.23 MiB"));
@@ -351,7 +367,7 @@ START_TEST(binary_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("triage", weights_are_not_the_context, logs_are_kept_apart,
+UNIT_MAIN("triage", as_much_free_as_asked_for, weights_are_not_the_context, logs_are_kept_apart,
           holes_that_would_do_are_worth_a_try, a_segment_is_not_the_tensor, a_status_proves_little,
           repetitions_are_one, what_was_survived_is_no_crash, a_look_alike_beside_an_event,
           settings_in_force, summary_tables, nvidia_smi, device_used_is_reconciled,
