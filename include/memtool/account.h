@@ -13,6 +13,7 @@
 
 #include <memtool/arena.h>
 #include <memtool/error.h>
+#include <memtool/frames.h>
 #include <memtool/model.h>
 #include <memtool/smi.h>
 #include <memtool/vec.h>
@@ -27,7 +28,7 @@
     X(CONTEXT, "context", "CUDA context")                                                          \
     X(POOL, "driver_pool", "driver's memory pool")                                                 \
     X(OUTSIDE, "outside", "this process")                                                          \
-    X(BEFORE, "before", "older than the recording")                                                \
+    X(BEFORE, "before", MT_OLDER)                                                                  \
     X(OTHER_PROCESS, "other_process", "other process")                                             \
     X(UNEXPLAINED, "unexplained", "not explained")
 

@@ -6,6 +6,7 @@
 #ifndef MEMTOOL_FRAMES_H
 #define MEMTOOL_FRAMES_H
 
+#include <memtool/compiler.h>
 #include <memtool/model.h>
 #include <memtool/str.h>
 
@@ -14,6 +15,9 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
 
 /* Whether the frame's file says where: it is neither empty nor "??". */
 bool mt_frame_has_file(const struct mt_snapshot *s, const struct mt_frame *f);
+
+/* A line of Python. */
+bool mt_frame_is_python(const struct mt_snapshot *s, const struct mt_frame *f);
 
 /* Whether any frame of the file is a line of Python: one of a program of C has none. O(frames). */
 bool mt_frames_have_python(const struct mt_snapshot *s);
@@ -28,6 +32,39 @@ uint32_t mt_stack_telling_frame(const struct mt_snapshot *s, uint32_t stack);
 
 /* The same as a frame's id; 0 without frames. */
 uint32_t mt_stack_telling_frame_id(const struct mt_snapshot *s, uint32_t stack);
+
+/* ---- what people read where there is no frame: the same in every report, picture and page ---- */
+
+#define MT_NO_STACK "(no stack)"
+#define MT_NO_FRAME_NAME "(unknown frame)"
+#define MT_OLDER "older than the trace" /* allocated before the first event */
+
+/* What is known of memory without frames: its age may be, in any case there is the file. */
+enum mt_stackless { MT_STACKLESS_OLDER, MT_STACKLESS_RECORDED, MT_STACKLESS_ANY };
+
+/* Why it has none, "not from Python, as in autograd's threads". Borrowed for good. O(frames). */
+const char *mt_stackless_why(const struct mt_snapshot *s, enum mt_stackless age);
+
+/* ---- stacks that are called the same ---- */
+
+struct mt_stack_of {
+    const struct mt_snapshot *s;
+    uint32_t stack;
+};
+
+/* Where a stack differs from the others of its group. */
+struct mt_stack_difference {
+    uint32_t frame; /* position of the frame that fewest others have; the length: all have all */
+    bool alone;     /* no other has it */
+};
+
+/*
+ * Compares n different stacks, of one file or of several, and says of each where it differs;
+ * frames are the same when name, file and line are. Lines of Python go before compiled frames.
+ * False when out of memory. O(f log f) for f frames in all.
+ */
+bool mt_stack_differences(const struct mt_stack_of *group, size_t n,
+                          struct mt_stack_difference *out) MT_NODISCARD;
 
 /*
  * Appends a function's name for people: of C++ the qualified name without arguments, whether it is

@@ -14,6 +14,7 @@
 #include <cjson/cJSON.h>
 
 #include <memtool/error.h>
+#include <memtool/frames.h>
 #include <memtool/model.h>
 #include <memtool/units.h>
 
@@ -115,6 +116,10 @@ void mt_table_wrap(struct mt_table *t);
 void mt_table_cell(struct mt_table *t, const char *format, ...) MT_PRINTF(2, 3);
 /* The text of a buffer; one that failed makes the table fail. */
 void mt_table_buf(struct mt_table *t, const struct mt_buf *b);
+/* The same of a text that from its byte `from` on is the name of a stack: where the table has the
+ * same name for another, the frame at which they differ is printed behind it (not in CSV). */
+void mt_table_stack(struct mt_table *t, const struct mt_buf *b, size_t from,
+                    const struct mt_snapshot *s, uint32_t stack);
 /* The same in a colour. */
 void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
     MT_PRINTF(3, 4);
@@ -160,17 +165,19 @@ enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_li
 /* ---- stacks ---- */
 
 /* "train.py:42 forward" of the frame that tells most (memtool/frames.h; with r->all_frames the
- * innermost; "(no stack)" for stack 0), safe for terminals, appended to b. */
+ * innermost; MT_NO_STACK for stack 0), safe for terminals, appended to b. */
 void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r);
 
-/* "train.py:42 forward", safe for terminals, appended to b; "(no stack)" for frame 0. */
+/* "train.py:42 forward", safe for terminals, appended to b; MT_NO_STACK for frame 0. */
 void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
                     const struct mt_report *r);
 
 /* The same, and behind it in brackets the library function that allocated: two lines of a model
- * that call layer_norm and linear are told apart. Without frames it says what that may mean: for
- * blocks of any age, and (long) for those allocated while the recording ran. */
+ * that call layer_norm and linear are told apart. Without frames it says why: for blocks of one
+ * age, of any, and (long) for those allocated while the recording ran. */
+void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r, enum mt_stackless age);
 void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                           const struct mt_report *r);
 void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,

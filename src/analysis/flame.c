@@ -78,7 +78,7 @@ static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struc
         mt_buf_printf(b, "%" PRId32 ":", f->line);
     }
     mt_name_short(b, name);
-    mt_buf_text(b, has_file || name.n ? "" : "(unknown frame)");
+    mt_buf_text(b, has_file || name.n ? "" : MT_NO_FRAME_NAME);
 }
 
 static uint32_t frame_label(struct growing *g, uint32_t id)
@@ -122,7 +122,7 @@ static bool follow_stack(struct growing *g, uint32_t *at, uint32_t id)
 {
     const struct mt_stack *stack = &g->s->stacks[id];
     if (stack->n == 0) {
-        mt_buf_text(&g->scratch, "(no stack)");
+        mt_buf_text(&g->scratch, MT_NO_STACK);
         *at = child_text(g, *at);
         return *at != 0;
     }

@@ -144,14 +144,30 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
     return is_internal_python(file);
 }
 
+bool mt_frame_is_python(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    return mt_str_ends(mt_snapshot_str(s, f->filename), MT_STR(".py"));
+}
+
 bool mt_frames_have_python(const struct mt_snapshot *s)
 {
     for (size_t i = 1; i < s->n_frames; i++) {
-        if (mt_str_ends(mt_snapshot_str(s, s->frames[i].filename), MT_STR(".py"))) {
+        if (mt_frame_is_python(s, &s->frames[i])) {
             return true;
         }
     }
     return false;
+}
+
+const char *mt_stackless_why(const struct mt_snapshot *s, enum mt_stackless age)
+{
+    static const char *const WHY[][2] = {
+        /* of a program without Python; of Python */
+        [MT_STACKLESS_OLDER] = {MT_OLDER, MT_OLDER},
+        [MT_STACKLESS_RECORDED] = {"no frames recorded",
+                                   "not from Python, as in autograd's threads"},
+        [MT_STACKLESS_ANY] = {MT_OLDER, MT_OLDER ", or not from Python"}};
+    return s->n_stack_frames == 0 ? "this file has no stacks" : WHY[age][mt_frames_have_python(s)];
 }
 
 /* ---- which frame stands for a stack ---- */

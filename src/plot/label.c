@@ -69,14 +69,8 @@ static void add_frame(struct mt_buf *b, const struct mt_plot_style *style,
         mt_buf_text(b, b->n > before ? " " : "");
         add_name(b, name);
     } else if (b->n == before) {
-        mt_buf_text(b, "(unknown frame)");
+        mt_buf_text(b, MT_NO_FRAME_NAME);
     }
-}
-
-/* Of the frames below the user's own only Python's say more than "memory was allocated". */
-static bool is_python(const struct mt_snapshot *s, const struct mt_frame *f)
-{
-    return mt_str_ends(mt_snapshot_str(s, f->filename), MT_STR(".py"));
 }
 
 /* "cross_entropy, functional.py:3504". */
@@ -98,11 +92,8 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     const struct mt_stack *k = stack_get(s, stack);
     *l = (struct mt_label){.main = {0}};
     if (!k) {
-        mt_buf_text(&l->main, "(no stack)");
-        mt_buf_text(&l->sub, s->n_stacks <= 1 ? "this file has no stacks"
-                             : mt_frames_have_python(s)
-                                 ? "no frames recorded, as in autograd's threads"
-                                 : "no frames recorded");
+        mt_buf_text(&l->main, MT_NO_STACK);
+        mt_buf_text(&l->sub, mt_stackless_why(s, MT_STACKLESS_RECORDED));
         return;
     }
     uint32_t own = style->all_frames ? 0 : mt_stack_telling_frame(s, stack);
@@ -110,7 +101,8 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
     add_name(&l->name, mt_snapshot_str(s, frame_at(s, k, own)->name));
     add_place(&l->place, style, s, frame_at(s, k, own));
     uint32_t in = 0;
-    while (in < own && !is_python(s, frame_at(s, k, in))) {
+    /* of the frames below the user's own only Python's say more than "memory was allocated" */
+    while (in < own && !mt_frame_is_python(s, frame_at(s, k, in))) {
         in++;
     }
     if (in < own) {
@@ -118,7 +110,7 @@ void mt_label_stack(struct mt_label *l, const struct mt_plot_style *style,
         return;
     }
     uint32_t caller = own + 1;
-    while (caller < k->n && !is_python(s, frame_at(s, k, caller))) {
+    while (caller < k->n && !mt_frame_is_python(s, frame_at(s, k, caller))) {
         caller++;
     }
     if (caller < k->n) {
@@ -140,62 +132,16 @@ bool mt_label_differs_by_caller(const struct mt_label *a, const struct mt_label 
            mt_str_starts(mt_buf_view(&b->sub), CALLED_AT);
 }
 
-static bool has_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t frame)
-{
-    const struct mt_stack *k = stack_get(s, stack);
-    for (uint32_t i = 0; k && i < k->n; i++) {
-        if (s->stack_frames[k->first + i] == frame) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* How little a frame says of itself: a line of Python, a function, an offset in a library. */
-static size_t dullness(const struct mt_snapshot *s, const struct mt_frame *f)
-{
-    struct mt_str name = mt_snapshot_str(s, f->name);
-    return is_python(s, f) ? 0 : name.n && !mt_str_starts(name, MT_STR("+0x")) ? 1 : 2;
-}
-
-/* The frame that fewest of the others have, Python's before others; k->n when all have all. *alone:
- * no other has it. */
-static uint32_t differing_frame(const struct mt_snapshot *s, const struct mt_stack *k,
-                                const uint32_t *group, size_t n, size_t self, bool *alone)
-{
-    uint32_t best = k->n;
-    size_t least = SIZE_MAX;
-    for (uint32_t i = 0; i < k->n; i++) {
-        size_t shared = 0;
-        for (size_t j = 0; j < n; j++) {
-            shared += j != self && has_frame(s, group[j], s->stack_frames[k->first + i]);
-        }
-        size_t cost = shared * 3 + dullness(s, frame_at(s, k, i));
-        if (shared + 1 < n && cost < least) {
-            least = cost;
-            best = i;
-            *alone = shared == 0;
-        }
-    }
-    return best;
-}
-
 static void say_difference(struct mt_label *l, const struct mt_plot_style *style,
-                           const struct mt_snapshot *s, const uint32_t *group, size_t n,
-                           size_t self)
+                           const struct mt_snapshot *s, const struct mt_stack *k,
+                           const struct mt_stack_difference *d)
 {
-    const struct mt_stack *k = stack_get(s, group[self]);
-    if (!k) {
-        return;
-    }
-    bool alone = false;
-    uint32_t i = differing_frame(s, k, group, n, self, &alone);
-    if (i < k->n) {
+    if (d->frame < k->n) {
         mt_buf_reset(&l->sub);
         mt_buf_text(&l->sub, "differs at ");
-        add_frame(&l->sub, style, s, frame_at(s, k, i));
+        add_frame(&l->sub, style, s, frame_at(s, k, d->frame));
     }
-    if (!alone) { /* a recursion that is deeper or less deep, where all frames are the same */
+    if (!d->alone) { /* a recursion that is deeper or less deep, where all frames are the same */
         mt_buf_printf(&l->sub, "%s%u frames deep", l->sub.n ? ", " : "", (unsigned)k->n);
     }
     mt_buf_text(&l->place, l->place.n ? ", " : "");
@@ -205,18 +151,23 @@ static void say_difference(struct mt_label *l, const struct mt_plot_style *style
 void mt_labels_distinguish(struct mt_label *const *labels, const uint32_t *stacks, size_t n,
                            const struct mt_plot_style *style, const struct mt_snapshot *s)
 {
+    struct mt_stack_difference differ[MT_LABELS_MOST];
     for (size_t i = 0; i < n && n <= MT_LABELS_MOST; i++) {
         struct mt_label *group[MT_LABELS_MOST] = {labels[i]};
-        uint32_t ids[MT_LABELS_MOST] = {stacks[i]};
+        struct mt_stack_of ids[MT_LABELS_MOST] = {{s, stacks[i]}};
         size_t m = 1;
-        for (size_t j = i + 1; j < n; j++) {
-            if (mt_label_same(labels[i], labels[j])) {
+        for (size_t j = i + 1; j < n && stack_get(s, stacks[i]); j++) {
+            if (stack_get(s, stacks[j]) && mt_label_same(labels[i], labels[j])) {
                 group[m] = labels[j];
-                ids[m++] = stacks[j];
+                ids[m++] = (struct mt_stack_of){s, stacks[j]};
             }
         }
+        if (m > 1 && !mt_stack_differences(ids, m, differ)) {
+            labels[i]->main.failed = true;
+            return;
+        }
         for (size_t j = 0; j < m && m > 1; j++) {
-            say_difference(group[j], style, s, ids, m, j);
+            say_difference(group[j], style, s, stack_get(s, ids[j].stack), &differ[j]);
         }
     }
 }
@@ -239,7 +190,7 @@ void mt_label_frames(struct mt_buf *b, const struct mt_plot_style *style,
 {
     const struct mt_stack *k = stack_get(s, stack);
     if (!k) {
-        mt_buf_text(b, "\n(no stack)");
+        mt_buf_text(b, "\n" MT_NO_STACK);
         return;
     }
     for (uint32_t i = 0; i < k->n && i < max; i++) {

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <memtool/frames.h>
+
 #define MOST_CORNERS 60000u
 
 /* An allocation, or memory from before the trace. */
@@ -203,7 +205,7 @@ static uint32_t piece_tip(struct layers *l, const struct piece *p)
     struct mt_buf b = {0};
     mt_buf_printf(&b, "%s, ", mt_size_text(p->size, s->style.size).s);
     if (p->alloc == MT_NEVER) {
-        mt_buf_text(&b, "older than the trace");
+        mt_buf_text(&b, MT_OLDER);
     } else {
         mt_buf_printf(&b, "allocated at event %s", mt_count_text(p->alloc).s);
     }

@@ -203,6 +203,19 @@ static void strings(struct meta *m)
     mt_sink_text(m->sink, "],");
 }
 
+/* What stands where there is no frame, as in all reports. */
+static void stackless(struct meta *m)
+{
+    key(m, "words");
+    mt_sink_char(m->sink, '{');
+    text(m, "noStack", MT_STR(MT_NO_STACK));
+    text(m, "whyNoStack", mt_str_from(mt_stackless_why(m->s, MT_STACKLESS_ANY)));
+    text(m, "noFrameName", MT_STR(MT_NO_FRAME_NAME));
+    key(m, "older");
+    mt_sink_json_str(m->sink, MT_STR(MT_OLDER));
+    mt_sink_text(m->sink, "},");
+}
+
 static void streams_and_pools(struct meta *m)
 {
     char hex[24];
@@ -289,6 +302,7 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     }
     mt_sink_text(m->sink, "],");
     strings(m);
+    stackless(m);
     streams_and_pools(m);
     MT_TRY(devices_of(m, devices));
     key(m, "settings");

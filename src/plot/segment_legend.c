@@ -2,6 +2,8 @@
 /* The legend of an allocator's state: stacks that hold memory, then what is not in use. */
 #include "segment_picture.h"
 
+#include <memtool/frames.h>
+
 #include "label.h"
 
 static double key_row(struct mt_segment_picture *p, struct mt_box box, double y, uint32_t fill,
@@ -39,8 +41,8 @@ static double stack_row(struct mt_segment_picture *p, struct mt_box box, double 
 }
 
 /* Of blocks without a stack all, some or none are older than the recording. */
-void mt_segment_label(struct mt_label *l, const struct mt_plot_style *style,
-                      const struct mt_segment_panel *panel, uint32_t stack)
+static void name_stack(struct mt_label *l, const struct mt_plot_style *style,
+                       const struct mt_segment_panel *panel, uint32_t stack)
 {
     const struct mt_state *st = panel->state;
     size_t older = 0, recorded = 0;
@@ -52,21 +54,29 @@ void mt_segment_label(struct mt_label *l, const struct mt_plot_style *style,
     }
     if (older > 0) {
         mt_buf_reset(&l->sub);
-        mt_buf_printf(&l->sub, "%s allocated before recording began", recorded ? "some" : "all");
+        mt_buf_text(&l->sub, mt_stackless_why(panel->snapshot,
+                                              recorded ? MT_STACKLESS_ANY : MT_STACKLESS_OLDER));
     }
+}
+
+void mt_segment_labels(struct mt_label *labels, const struct mt_plot_style *style,
+                       const struct mt_segment_panel *panel, const struct mt_holders *h)
+{
+    struct mt_label *each[MT_HOLDERS];
+    uint32_t stacks[MT_HOLDERS];
+    for (size_t i = 0; i < h->n; i++) {
+        stacks[i] = h->top[i].stack;
+        each[i] = &labels[i];
+        name_stack(&labels[i], style, panel, stacks[i]);
+    }
+    mt_labels_distinguish(each, stacks, h->n, style, panel->snapshot);
 }
 
 static double stack_rows(struct mt_segment_picture *p, struct mt_box box, double y)
 {
     const struct mt_holders *h = &p->holders;
-    struct mt_label labels[MT_HOLDERS], *each[MT_HOLDERS];
-    uint32_t stacks[MT_HOLDERS];
-    for (size_t i = 0; i < h->n; i++) {
-        stacks[i] = h->top[i].stack;
-        each[i] = &labels[i];
-        mt_segment_label(&labels[i], &p->scene->style, p->panel, stacks[i]);
-    }
-    mt_labels_distinguish(each, stacks, h->n, &p->scene->style, p->panel->snapshot);
+    struct mt_label labels[MT_HOLDERS];
+    mt_segment_labels(labels, &p->scene->style, p->panel, h);
     for (size_t i = 0; i < h->n; i++) {
         y = stack_row(p, box, y, i, &labels[i]);
         mt_label_release(&labels[i]);

@@ -39,9 +39,10 @@ double mt_segment_draw_legend(struct mt_segment_picture *p, struct mt_box box);
 /* What segments without a block in use are called: those of private pools stay with their pool. */
 const char *mt_segment_empty_name(const struct mt_state *st);
 
-/* mt_label_stack, which also knows why blocks of the state have no stack. */
-void mt_segment_label(struct mt_label *l, const struct mt_plot_style *style,
-                      const struct mt_segment_panel *panel, uint32_t stack);
+/* Names all holders: mt_label_stack, which also knows why blocks of the state have no stack, with
+ * those of one name told apart. Each label is to be released. */
+void mt_segment_labels(struct mt_label *labels, const struct mt_plot_style *style,
+                       const struct mt_segment_panel *panel, const struct mt_holders *h);
 
 /* ---- a state at which a request was refused: segment_request.c ---- */
 

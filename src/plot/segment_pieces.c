@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include <memtool/frames.h>
+
 #include "label.h"
 #include "palette.h"
 
@@ -18,7 +20,7 @@ static void add_lifetime(struct mt_segment_picture *p, struct mt_buf *b, size_t 
     const struct mt_replay *r = p->panel->replay;
     size_t event = p->panel->state->alloc_event[block];
     if (event == MT_STATE_NO_EVENT) {
-        mt_buf_text(b, r && r->n ? "\nolder than the trace" : "");
+        mt_buf_text(b, r && r->n ? "\n" MT_OLDER : "");
         return;
     }
     mt_buf_printf(b, "\nallocated at event %s", mt_count_text(event).s);

@@ -202,12 +202,12 @@ static void put_legend(const struct term *t, struct mt_buf *out)
     double in_use = (double)(t->sum.allocated + t->sum.pending);
     in_use = in_use > 0 ? in_use : 1;
     mt_buf_text(out, "In use, as asked for\n");
+    struct mt_label labels[MT_HOLDERS];
+    mt_segment_labels(labels, t->style, t->panel, h);
     for (size_t i = 0; i < h->n; i++) {
-        struct mt_label l;
-        mt_segment_label(&l, t->style, t->panel, h->top[i].stack);
         mt_term_legend(t->term, out, mt_term_fill(t->term, i), h->colors[i], h->top[i].bytes,
-                       (double)h->top[i].bytes / in_use, &l);
-        mt_label_release(&l);
+                       (double)h->top[i].bytes / in_use, &labels[i]);
+        mt_label_release(&labels[i]);
     }
     if (h->n_others) {
         struct mt_label l = {.main = {0}};

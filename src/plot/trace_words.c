@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <memtool/frames.h>
 #include <memtool/query.h>
 
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
@@ -217,10 +218,9 @@ bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
 void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
                     const struct mt_trace_panel *p, const struct mt_timeline_band *band)
 {
-    bool memory = p->options->subject == MT_TIMELINE_MEMORY;
     *l = (struct mt_label){.main = {0}};
     if (band->stack == MT_BAND_OLDER) {
-        mt_buf_text(&l->main, memory ? "alive before the trace" : "reserved before the trace");
+        mt_buf_text(&l->main, MT_OLDER);
         mt_buf_text(&l->sub, "recording began later");
     } else if (band->stack == MT_BAND_OTHERS) {
         size_t n = band->held ? band->held : band->stacks;

@@ -64,18 +64,14 @@ static void columns(struct mt_table *t, const struct mt_report *r)
     }
 }
 
-static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_diff_row *row,
-                  const char *label)
+/* All but the last, which names the row. */
+static void figures(struct mt_table *t, const struct mt_report *r, const struct mt_diff_row *row)
 {
     mt_table_delta(t, mt_diff_delta(row->before, row->after));
     mt_table_cell(t, "%s", change_text(r, row).s);
     mt_table_size(t, row->before);
     mt_table_size(t, row->after);
     count_cell(t, r, row->before_count, row->after_count);
-    mt_table_cell(t, "%s", label);
-    if (r->separator) {
-        mt_table_cell(t, "%s", mt_diff_status_word(row->status));
-    }
 }
 
 static void add_to(struct mt_diff_row *sum, const struct mt_diff_row *row)
@@ -101,7 +97,8 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, const stru
         add_to(&sum, &d->rows.v[i]);
     }
     snprintf(label, sizeof label, "[%zu %s]", d->rows.n - from, others_word(d, from));
-    cells(t, r, &sum, label);
+    figures(t, r, &sum);
+    mt_table_cell(t, "%s", label);
 }
 
 static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
@@ -114,7 +111,11 @@ static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
         const struct mt_snapshot *s = row_stack(c, row, &stack);
         mt_buf_reset(&label);
         mt_stack_label_inner(&label, s, stack, r);
-        cells(t, r, row, mt_buf_view(&label).p);
+        figures(t, r, row);
+        mt_table_stack(t, &label, 0, s, stack);
+        if (r->separator) {
+            mt_table_cell(t, "%s", mt_diff_status_word(row->status));
+        }
     }
     bool failed = label.failed;
     mt_buf_release(&label);
@@ -140,7 +141,8 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
             other_rows(t, r, c->diff, shown);
         }
         mt_table_rule(t);
-        cells(t, r, &total, "TOTAL");
+        figures(t, r, &total);
+        mt_table_cell(t, "TOTAL");
     }
     if (status == MT_OK) {
         status = mt_table_print(t, r, r->separator ? 0 : 2, err);

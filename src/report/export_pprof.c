@@ -9,6 +9,7 @@
  */
 #include "exporters.h"
 
+#include <memtool/frames.h>
 #include <memtool/report.h>
 
 /* Field numbers of github.com/google/pprof/proto/profile.proto. */
@@ -59,7 +60,7 @@ static const char *const texts[] = {
     [TEXT_INUSE_OBJECTS] = "inuse_objects",
     [TEXT_INUSE_SPACE] = "inuse_space",
     [TEXT_DEVICE] = "device",
-    [TEXT_NO_STACK] = "(no stack)",
+    [TEXT_NO_STACK] = MT_NO_STACK,
 };
 
 struct pprof {
@@ -67,7 +68,7 @@ struct pprof {
     struct mt_buf message, inner; /* scratch */
     uint32_t *strings;            /* by string id: place in the profile's table, 0 = not in it */
     uint32_t n_strings;
-    bool *frames; /* by frame id: written; id 0 stands for "(no stack)" */
+    bool *frames; /* by frame id: written; id 0 stands for MT_NO_STACK */
 };
 
 static void put_varint(struct mt_buf *b, uint64_t n)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include <memtool/frames.h>
 #include <memtool/version.h>
 
 /* ---- folded ---- */
@@ -17,7 +18,7 @@ static void folded_line(struct mt_exporter *x, const struct mt_profile_row *row)
         mt_buf_text(&x->text, i > 1 ? ";" : "");
     }
     if (stack->n == 0) {
-        mt_buf_text(&x->text, "(no stack)");
+        mt_buf_text(&x->text, MT_NO_STACK);
     }
     mt_buf_printf(&x->text, " %" PRIu64 "\n", row->live_bytes);
     mt_sink_str(x->sink, mt_buf_view(&x->text));
@@ -64,7 +65,7 @@ static void write_frames(struct speedscope *f)
 {
     struct mt_sink *sink = f->x->sink;
     const struct mt_snapshot *s = f->x->s;
-    mt_sink_text(sink, "\"shared\":{\"frames\":[\n{\"name\":\"(no stack)\"}");
+    mt_sink_text(sink, "\"shared\":{\"frames\":[\n{\"name\":\"" MT_NO_STACK "\"}");
     for (size_t i = 1; i < s->n_frames && !mt_sink_failed(sink); i++) {
         if (!f->index[i]) {
             continue;

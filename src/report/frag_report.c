@@ -215,7 +215,7 @@ static size_t add_pins(struct mt_table *t, const struct mt_report *r, const stru
         mt_table_count(t, f->pins.v[i].segments);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, f->pins.v[i].stack, r);
-        mt_table_buf(t, &b);
+        mt_table_stack(t, &b, 0, s, f->pins.v[i].stack);
     }
     mt_buf_release(&b);
     return shown;

@@ -162,7 +162,7 @@ static void add_growth(struct mt_table *t, const struct mt_report *r, const stru
     } else {
         mt_stack_label_long(b, s, g->stack, r);
     }
-    mt_table_buf(t, b);
+    mt_table_stack(t, b, 0, s, g->rest ? 0 : g->stack);
 }
 
 static void add_rest_and_total(struct mt_table *t, const struct mt_leaks *l, size_t shown)
@@ -266,7 +266,7 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
         add_temporary_sum(t, x->bytes, x->count, &x->largest);
         mt_buf_reset(&b);
         mt_stack_label_long(&b, s, x->stack, r);
-        mt_table_buf(t, &b);
+        mt_table_stack(t, &b, 0, s, x->stack);
         bytes -= x->bytes;
         count -= x->count;
     }
@@ -305,7 +305,7 @@ static void add_pending(struct mt_table *t, const struct mt_report *r, const str
     mt_table_buf(t, b);
     mt_buf_reset(b);
     mt_stack_label_long(b, s, x->stack, r);
-    mt_table_buf(t, b);
+    mt_table_stack(t, b, 0, s, x->stack);
 }
 
 static enum mt_status print_pending(const struct mt_report *r, const struct mt_snapshot *s,

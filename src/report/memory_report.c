@@ -36,14 +36,14 @@ static void columns(struct mt_table *t, bool device)
     mt_table_names(t, "device,bytes,share,blocks,largest_bytes,stack");
 }
 
-static void cells(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sum *row,
-                  uint64_t whole, const char *label)
+/* All but the last, which names the row. */
+static void figures(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sum *row,
+                    uint64_t whole)
 {
     mt_table_size(t, row->bytes);
     mt_table_cell(t, "%s", mt_share_text(r, row->bytes, whole).s);
     mt_table_count(t, row->count);
     mt_table_size(t, row->largest);
-    mt_table_cell(t, "%s", label);
 }
 
 static void others(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sums *sums,
@@ -59,7 +59,8 @@ static void others(struct mt_table *t, const struct mt_report *r, const struct m
     }
     size_t n = sums->rows.n - from;
     snprintf(label, sizeof label, n == 1 ? "[%zu other]" : "[%zu others]", n);
-    cells(t, r, &rest, sums->bytes, label);
+    figures(t, r, &rest, sums->bytes);
+    mt_table_cell(t, "%s", label);
 }
 
 static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
@@ -73,7 +74,8 @@ static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
         if (device) {
             mt_table_cell(t, "%" PRId32, d->device);
         }
-        cells(t, r, &d->sums.rows.v[i], d->sums.bytes, mt_buf_view(&label).p);
+        figures(t, r, &d->sums.rows.v[i], d->sums.bytes);
+        mt_table_stack(t, &label, 0, s, d->sums.rows.v[i].stack);
     }
     bool failed = label.failed;
     mt_buf_release(&label);
@@ -96,7 +98,8 @@ static enum mt_status device_table(const struct mt_report *r, const struct mt_sn
     mt_table_rule(t);
     struct mt_stack_sum total = {
         .bytes = d->sums.bytes, .count = d->sums.count, .largest = d->sums.largest};
-    cells(t, r, &total, d->sums.bytes, "TOTAL");
+    figures(t, r, &total, d->sums.bytes);
+    mt_table_cell(t, "TOTAL");
     if (status == MT_OK) {
         status = mt_table_print(t, r, 2, err);
     }

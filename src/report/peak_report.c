@@ -43,7 +43,7 @@ static void add_frame_part(struct mt_buf *b, const struct mt_report *r, const st
 {
     const struct mt_frame *f = &s->frames[frame];
     if (!frame) {
-        mt_buf_text(b, "(no stack)");
+        mt_buf_text(b, MT_NO_STACK);
     } else if (by == MT_BY_FILE) {
         add_file(b, r, mt_snapshot_str(s, f->filename));
     } else if (by == MT_BY_FUNCTION) {
@@ -69,11 +69,10 @@ void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct
 {
     switch (by) {
     case MT_BY_STACK:
-        if (row->preexisting == row->bytes && !row->key) {
-            mt_buf_text(b, "(no stack: older than the trace)");
-        } else {
-            mt_stack_label_long(b, s, row->key, r);
-        }
+        mt_stack_label_aged(b, s, row->key, r,
+                            row->preexisting == row->bytes ? MT_STACKLESS_OLDER
+                            : row->preexisting             ? MT_STACKLESS_ANY
+                                                           : MT_STACKLESS_RECORDED);
         return;
     case MT_BY_ANNOTATION:
         if (row->key) {
@@ -125,8 +124,7 @@ static void print_head(const struct mt_report *r, const struct mt_peak *p)
     print_moment(r, p);
     bool older = p->preexisting_bytes && p->n_events;
     mt_report_line(r, 4, "  reserved from the driver then: %s%s%s",
-                   mt_report_size(r, p->reserved_bytes).s,
-                   older ? "; alive before the trace began: " : "",
+                   mt_report_size(r, p->reserved_bytes).s, older ? "; " MT_OLDER ": " : "",
                    older ? mt_report_size(r, p->preexisting_bytes).s : "");
     if (p->left_out) {
         mt_report_line(r, 4, "  the filter hides %s allocation%s that live%s then",
@@ -177,7 +175,7 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     }
     mt_buf_reset(b);
     mt_peak_row_label(b, r, s, p->by, row);
-    mt_table_buf(t, b);
+    mt_table_stack(t, b, 0, s, p->by == MT_BY_STACK ? row->key : 0);
 }
 
 static void add_others_and_total(struct mt_table *t, const struct mt_report *r,

@@ -272,25 +272,48 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_ran
     return status;
 }
 
-static void print_excess(const struct mt_report *r, const struct mt_ranks *ranks,
-                         const struct mt_rank_excess *e, struct mt_buf *b)
+static void excess_row(struct mt_table *t, const struct mt_report *r, const struct mt_ranks *ranks,
+                       const struct mt_rank_excess *e, struct mt_buf *b)
 {
-    mt_buf_reset(b);
-    label(b, r, ranks, e->stack);
     struct mt_sentence elsewhere = {"none", 0};
     if (e->median_count) {
         mt_sentence_add(&elsewhere, "%s in %" PRIu64, mt_report_size(r, e->median_bytes).s,
                         e->median_count);
     }
-    mt_report_line(r, 17, "    %11s  %s in %" PRIu64 " allocation%s, elsewhere %s  %s",
-                   mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s,
-                   mt_report_size(r, e->bytes).s, e->count, e->count == 1 ? "" : "s",
-                   elsewhere.text, mt_buf_view(b).p);
+    mt_table_cell(t, "%11s", mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s);
+    mt_buf_reset(b);
+    mt_buf_printf(b, "%s in %" PRIu64 " allocation%s, elsewhere %s  ",
+                  mt_report_size(r, e->bytes).s, e->count, e->count == 1 ? "" : "s",
+                  elsewhere.text);
+    size_t from = b->n;
+    label(b, r, ranks, e->stack);
+    mt_table_stack(t, b, from, &ranks->names, e->stack);
 }
 
-static void print_outlier(const struct mt_report *r, const struct mt_ranks *ranks,
-                          const struct mt_ranks_result *x, const struct mt_rank_outlier *o,
-                          struct mt_buf *b)
+/* What the rank has more of, by stacks. */
+static enum mt_status print_excesses(const struct mt_report *r, const struct mt_ranks *ranks,
+                                     const struct mt_rank_outlier *o, size_t n, struct mt_buf *b,
+                                     struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "", MT_RIGHT);
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_wrap(t);
+    for (size_t i = 0; i < n; i++) {
+        excess_row(t, r, ranks, &o->stacks.v[i], b);
+    }
+    enum mt_status status = mt_table_print(t, r, 4, err);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status print_outlier(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x,
+                                    const struct mt_rank_outlier *o, struct mt_buf *b,
+                                    struct mt_error *err)
 {
     enum { INDENT = 4, COLUMNS = 78 };
     int width = r->width > 0 && r->width < COLUMNS ? r->width : COLUMNS;
@@ -305,13 +328,12 @@ static void print_outlier(const struct mt_report *r, const struct mt_ranks *rank
     fputc('\n', r->out);
     size_t rows = o->odd & (MT_ODD_HIGH | MT_ODD_GROWS) ? o->stacks.n : 0;
     size_t limit = r->verbose || rows < 5 ? rows : 5;
-    for (size_t i = 0; i < limit; i++) {
-        print_excess(r, ranks, &o->stacks.v[i], b);
-    }
+    MT_TRY(print_excesses(r, ranks, o, limit, b, err));
     if (limit < rows) {
         mt_report_line(r, 6, "    [%zu other stack%s more too, -v shows %s]", rows - limit,
                        rows - limit == 1 ? " holds" : "s hold", rows - limit == 1 ? "it" : "them");
     }
+    return MT_OK;
 }
 
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
@@ -329,8 +351,9 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
     fputc('\n', r->out);
     MT_TRY(print_table(r, ranks, x, err));
     struct mt_buf b = {0};
-    for (size_t i = 0; i < x->outliers.n; i++) {
-        print_outlier(r, ranks, x, &x->outliers.v[i], &b);
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < x->outliers.n; i++) {
+        status = print_outlier(r, ranks, x, &x->outliers.v[i], &b, err);
     }
     if (!x->outliers.n) {
         fputc('\n', r->out);
@@ -339,9 +362,9 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
                            ? "One rank alone cannot be odd: give the files of the others."
                            : "No rank is odd.");
     }
-    bool failed = b.failed;
+    status = status == MT_OK && b.failed ? mt_fail_nomem(err) : status;
     mt_buf_release(&b);
-    return failed ? mt_fail_nomem(err) : MT_OK;
+    return status;
 }
 
 /* ---- JSON and CSV ---- */

@@ -106,8 +106,12 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, struct shap
         if (row->top_bytes != row->active || r->separator) { /* else the size stands before */
             mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
         }
+        size_t from = b->n;
         mt_stack_label(b, s, row->top_stack, r);
-    } else if (shape.shares) { /* else 0 B in use says so, and the row stays one line */
+        mt_table_stack(t, b, from, s, row->top_stack);
+        return;
+    }
+    if (shape.shares) { /* else 0 B in use says so, and the row stays one line */
         mt_buf_text(b, "(nothing alive)");
     }
     mt_table_buf(t, b);
@@ -190,7 +194,7 @@ static void block_cells(struct mt_table *t, const struct mt_report *r, const str
     mt_table_size(t, b->size);
     mt_table_cell(t, "%s", STATES[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER]);
     mt_table_cell(t, "%s", live ? mt_report_size(r, b->requested).s : "");
-    mt_table_buf(t, label);
+    mt_table_stack(t, label, 0, s, live ? b->stack : 0);
 }
 
 static enum mt_status block_table(const struct mt_report *r, const struct mt_snapshot *s,

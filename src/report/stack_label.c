@@ -8,11 +8,6 @@
 
 #include <memtool/frames.h>
 
-static bool is_python(struct mt_str file)
-{
-    return mt_str_ends(file, MT_STR(".py"));
-}
-
 static void add_name(struct mt_buf *b, struct mt_str name)
 {
     struct mt_buf text = {0};
@@ -39,7 +34,7 @@ static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struc
         mt_buf_text(b, has_place ? " " : "");
         add_name(b, name);
     } else if (!has_place) {
-        mt_buf_text(b, "(unknown frame)");
+        mt_buf_text(b, MT_NO_FRAME_NAME);
     }
 }
 
@@ -64,7 +59,7 @@ void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t fram
     if (frame) {
         add_frame(b, s, &s->frames[frame], r->full_path);
     } else {
-        mt_buf_text(b, "(no stack)");
+        mt_buf_text(b, MT_NO_STACK);
     }
 }
 
@@ -73,38 +68,40 @@ void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
     if (n == 0) {
-        mt_buf_text(b, "(no stack)");
+        mt_buf_text(b, MT_NO_STACK);
         return;
     }
     uint32_t i = r->all_frames ? 0 : mt_stack_telling_frame(s, stack);
     add_frame(b, s, frame_at(s, stack, i), r->full_path);
 }
 
-/* Some stack of the file has frames, so that one without says something. */
-static bool has_frames(const struct mt_snapshot *s)
+/* "(no stack: older than the trace)"; a file without any says so elsewhere, once. */
+static void add_no_stack(struct mt_buf *b, const struct mt_snapshot *s, enum mt_stackless age)
 {
-    return s->n_stack_frames > 0;
+    mt_buf_add(b, MT_NO_STACK, sizeof MT_NO_STACK - 2); /* the bracket is closed below */
+    if (s->n_stack_frames > 0) {
+        mt_buf_printf(b, ": %s", mt_stackless_why(s, age));
+    }
+    mt_buf_char(b, ')');
 }
 
-void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
-                          const struct mt_report *r)
+void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r, enum mt_stackless age)
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
-    if (n == 0 && has_frames(s)) {
-        mt_buf_text(b, mt_frames_have_python(s)
-                           ? "(no stack: older than the recording, or not from Python)"
-                           : "(no stack: older than the recording)");
+    if (n == 0) {
+        add_no_stack(b, s, age);
         return;
     }
     mt_stack_label(b, s, stack, r);
-    if (n == 0 || r->all_frames) {
+    if (r->all_frames) {
         return;
     }
     const struct mt_frame *inner = frame_at(s, stack, 0);
     uint32_t user = next_user_frame(s, stack, 0);
     struct mt_str name = mt_snapshot_str(s, inner->name);
     struct mt_str file = mt_str_basename(mt_snapshot_str(s, inner->filename));
-    bool python = is_python(file);
+    bool python = mt_frame_is_python(s, inner);
     if (python && mt_str_equal(name, MT_STR("forward"))) {
         name = (struct mt_str){file.p, file.n - 3}; /* linear.py says more */
     }
@@ -115,16 +112,16 @@ void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_
     }
 }
 
+void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                          const struct mt_report *r)
+{
+    mt_stack_label_aged(b, s, stack, r, MT_STACKLESS_ANY);
+}
+
 void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                          const struct mt_report *r)
 {
-    if ((!stack || !s->stacks[stack].n) && has_frames(s)) {
-        mt_buf_text(b, mt_frames_have_python(s)
-                           ? "(no Python frames: another thread, such as autograd's)"
-                           : "(no stack was recorded)");
-    } else {
-        mt_stack_label_inner(b, s, stack, r);
-    }
+    mt_stack_label_aged(b, s, stack, r, MT_STACKLESS_RECORDED);
 }
 
 void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
@@ -133,7 +130,7 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
     uint32_t n = stack ? s->stacks[stack].n : 0;
     uint32_t left = r->stack_lines > 0 ? (uint32_t)r->stack_lines : UINT32_MAX;
     if (n == 0) {
-        mt_buf_printf(b, "%*s(no stack)\n", indent, "");
+        mt_buf_printf(b, "%*s" MT_NO_STACK "\n", indent, "");
     }
     for (uint32_t i = 0; i < n && left > 0; i++) {
         uint32_t user = r->all_frames ? i : next_user_frame(s, stack, i);

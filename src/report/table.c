@@ -16,6 +16,8 @@
 #include <memtool/report.h>
 #include <memtool/vec.h>
 
+#include "stack_apart.h"
+
 enum cell_kind { CELL_TEXT, CELL_SIZE, CELL_DELTA, CELL_COUNT };
 
 struct cell {
@@ -23,6 +25,7 @@ struct cell {
     enum mt_color color;
     const char *text; /* CELL_TEXT; of the others once they are formatted */
     uint64_t number;  /* the others; a delta's two's complement */
+    bool wraps;       /* as cells of a column that does */
 };
 
 struct column {
@@ -35,10 +38,11 @@ struct column {
 struct mt_table {
     struct mt_arena arena;
     MT_VEC(struct column) columns;
-    MT_VEC(struct cell) cells; /* row by row */
-    MT_VEC(size_t) rules;      /* rows that have a rule before them */
-    const char *names;         /* of the columns in CSV, or NULL */
-    bool wraps;                /* the last column */
+    MT_VEC(struct cell) cells;            /* row by row */
+    MT_VEC(size_t) rules;                 /* rows that have a rule before them */
+    MT_VEC(struct mt_named_stack) stacks; /* `row`: index of the cell */
+    const char *names;                    /* of the columns in CSV, or NULL */
+    bool wraps;                           /* the last column */
     bool failed;
 };
 
@@ -56,6 +60,7 @@ void mt_table_free(struct mt_table *t)
     mt_vec_release(&t->columns);
     mt_vec_release(&t->cells);
     mt_vec_release(&t->rules);
+    mt_vec_release(&t->stacks);
     mt_mem_free(t);
 }
 
@@ -109,7 +114,7 @@ static void add_format(struct mt_table *t, enum mt_color color, const char *form
         t->failed |= !large;
     }
     va_end(again);
-    add(t, (struct cell){CELL_TEXT, color, text, 0});
+    add(t, (struct cell){CELL_TEXT, color, text, 0, false});
 }
 
 void mt_table_cell(struct mt_table *t, const char *format, ...)
@@ -123,7 +128,18 @@ void mt_table_cell(struct mt_table *t, const char *format, ...)
 void mt_table_buf(struct mt_table *t, const struct mt_buf *b)
 {
     t->failed |= b->failed;
-    add(t, (struct cell){CELL_TEXT, MT_COLOR_NONE, keep(t, mt_buf_view(b)), 0});
+    add(t, (struct cell){CELL_TEXT, MT_COLOR_NONE, keep(t, mt_buf_view(b)), 0, false});
+}
+
+void mt_table_stack(struct mt_table *t, const struct mt_buf *b, size_t from,
+                    const struct mt_snapshot *s, uint32_t stack)
+{
+    mt_table_buf(t, b);
+    if (stack && s->stacks[stack].n && t->cells.n) {
+        struct mt_named_stack row = {{s, stack}, t->cells.v[t->cells.n - 1].text, t->cells.n - 1};
+        row.name += from < strlen(row.name) ? from : 0;
+        t->failed |= !mt_vec_push(&t->stacks, row);
+    }
 }
 
 void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format, ...)
@@ -136,18 +152,18 @@ void mt_table_cell_color(struct mt_table *t, enum mt_color c, const char *format
 
 void mt_table_size(struct mt_table *t, uint64_t bytes)
 {
-    add(t, (struct cell){CELL_SIZE, MT_COLOR_NONE, NULL, bytes});
+    add(t, (struct cell){CELL_SIZE, MT_COLOR_NONE, NULL, bytes, false});
 }
 
 void mt_table_delta(struct mt_table *t, int64_t bytes)
 {
     enum mt_color c = bytes > 0 ? MT_COLOR_BAD : bytes < 0 ? MT_COLOR_GOOD : MT_COLOR_NONE;
-    add(t, (struct cell){CELL_DELTA, c, NULL, (uint64_t)bytes});
+    add(t, (struct cell){CELL_DELTA, c, NULL, (uint64_t)bytes, false});
 }
 
 void mt_table_count(struct mt_table *t, uint64_t n)
 {
-    add(t, (struct cell){CELL_COUNT, MT_COLOR_NONE, NULL, n});
+    add(t, (struct cell){CELL_COUNT, MT_COLOR_NONE, NULL, n, false});
 }
 
 void mt_table_rule(struct mt_table *t)
@@ -169,9 +185,23 @@ static struct mt_size_text number_text(const struct mt_report *r, const struct c
     }
 }
 
+static void add_difference(void *table, size_t cell, const struct mt_buf *difference)
+{
+    struct mt_table *t = table;
+    struct cell *c = &t->cells.v[cell];
+    struct mt_buf b = {0};
+    mt_buf_text(&b, c->text);
+    mt_buf_str(&b, mt_buf_view(difference));
+    c->text = keep(t, mt_buf_view(&b));
+    c->wraps = true; /* what tells rows apart is never cut off */
+    t->failed |= b.failed;
+    mt_buf_release(&b);
+}
+
 /* Formats numbers and finds the width of each column. */
 static void measure(struct mt_table *t, const struct mt_report *r)
 {
+    t->failed |= !mt_stacks_tell_apart(t->stacks.v, t->stacks.n, r, add_difference, t);
     for (size_t i = 0; i < t->columns.n; i++) {
         t->columns.v[i].width = mt_text_width(t->columns.v[i].title);
     }
@@ -300,7 +330,7 @@ static void put_cell(struct line *l, const struct column *column, const char *te
 static void print_row(const struct mt_table *t, const struct mt_report *r, const struct cell *row,
                       int indent)
 {
-    struct line line = {r, indent, t->wraps};
+    struct line line = {r, indent, false};
     int used = indent;
     size_t n = t->columns.n; /* the empty ones at the end have no line of their own */
     while (n > 1 && !(row ? row[n - 1].text : t->columns.v[n - 1].title)[0]) {
@@ -314,6 +344,7 @@ static void print_row(const struct mt_table *t, const struct mt_report *r, const
             used = indent + BELOW;
             put_blanks(&line, used);
         }
+        line.wraps = t->wraps || (row && row[i].wraps);
         put_cell(&line, column, row ? row[i].text : column->title,
                  row ? row[i].color : MT_COLOR_HEAD, last, used);
         put_blanks(&line, 2);

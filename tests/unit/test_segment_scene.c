@@ -239,7 +239,7 @@ START_TEST(the_legend_adds_up)
                                       "between blocks \xc2\xb7 largest hole 20.00 MiB"));
     ck_assert(scene_has_text(d.scene, "61.00 MiB"));
     ck_assert(scene_has_text(d.scene, "84.7 %"));
-    ck_assert(scene_has_text(d.scene, "all allocated before recording began"));
+    ck_assert(scene_has_text(d.scene, "older than the trace"));
     ck_assert(!scene_has_text(d.scene, "train.py:2 tiny")); /* less than 0.1 %: one of the others */
     ck_assert(scene_has_text(d.scene, "[1 other]"));
     ck_assert(scene_has_text(d.scene, "< 0.1 %"));

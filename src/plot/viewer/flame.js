@@ -26,7 +26,7 @@ class Flame {
             let node = root;
             node.bytes += bytes;
             const frames = this.app.stacks.framesOf(stack).reverse();
-            for (const f of frames.length ? frames : [{ name: '(no stack)', file: '', line: 0 }]) {
+            for (const f of frames.length ? frames : [{ name: WORDS.noStack, file: '', line: 0 }]) {
                 const place = frameText({ ...f, name: '' }, f.file.split(/[\\/]/).pop());
                 const name = f.name ? `${f.name}  ${f.file && f.file !== '??' ? place : ''}`.trim() : place;
                 const key = `${f.file}\n${f.line}\n${f.name}`;

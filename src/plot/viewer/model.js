@@ -218,16 +218,20 @@ class Device {
     }
 }
 
+// What stands where there is no frame: noStack, whyNoStack, noFrameName, older; read with the stacks.
+const WORDS = {};
+
 // "train.py:42 forward"; compiled frames have no line, some no file.
 function frameText(f, file) {
     const place = file && file !== '??' ? `${file}${f.line > 0 ? `:${f.line}` : ''} ` : '';
-    return `${place}${f.name}`.trim() || '(unknown frame)';
+    return `${place}${f.name}`.trim() || WORDS.noFrameName;
 }
 
 class Stacks {
     static async read(meta) {
         const stacks = new Stacks();
         stacks.strings = meta.strings;
+        Object.assign(WORDS, meta.words);
         [stacks.frames, stacks.table, stacks.list] = await Promise.all(
             ['frames', 'stacks', 'stackframes'].map((id) => readColumn(id, Uint32Array)));
         stacks.count = stacks.table.length / 3;
@@ -247,14 +251,14 @@ class Stacks {
     label(stack) {
         const frames = this.framesOf(stack);
         if (frames.length === 0) {
-            return ['(no stack)', ''];
+            return [WORDS.noStack, WORDS.whyNoStack];
         }
         const base = (f) => f.file.split(/[\\/]/).pop();
         const text = (f) => frameText(f, base(f));
         const telling = this.table[stack * 3 + 2];
         const { name, internal, line } = frames[telling];
         if (internal && line <= 0 && name.includes('::')) { // an operator says all, its library nothing
-            return [name, frameText({ name: '', line }, base(frames[telling])).replace('(unknown frame)', '')];
+            return [name, frameText({ name: '', line }, base(frames[telling])).replace(WORDS.noFrameName, '')];
         }
         const inner = frames.slice(0, telling).find((f) => f.line > 0 && f.file.endsWith('.py'));
         return [text(frames[telling]), inner ? `in ${text(inner)}` : ''];

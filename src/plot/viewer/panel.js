@@ -84,8 +84,8 @@ function frameList(app, stack) {
 function lifetime(app, which) {
     const device = app.device;
     const a = device.alloc;
-    const from = a.start[which] < 0 ? 'since before the trace' : `since event ${countText(a.start[which])}`;
-    const to = a.end[which] === NEVER ? ', still at the end' : ` until event ${countText(a.end[which])}`;
+    const from = a.start[which] < 0 ? `${WORDS.older},` : `since event ${countText(a.start[which])}`;
+    const to = a.end[which] === NEVER ? `${a.start[which] < 0 ? '' : ','} still at the end` : ` until event ${countText(a.end[which])}`;
     const timed = device.about.base_us && a.start[which] >= 0 && a.end[which] !== NEVER;
     return `${from}${to}${timed ? `, ${durationText(device.when[a.end[which]] - device.when[a.start[which]])}` : ''}`;
 }
