@@ -118,7 +118,8 @@ void mt_dumper_on_signal(struct mt_dumper *d, int number)
 
 bool mt_dumper_catch(int number, void (*handler)(int number))
 {
-    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    /* on a stack for signals where the thread has one: some runtimes insist on it (Go's) */
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     return sigaction(number, NULL, &before) == 0 && !(before.sa_flags & SA_SIGINFO) &&
            before.sa_handler == SIG_DFL && sigaction(number, &action, NULL) == 0;

@@ -15,6 +15,8 @@
 #include <memtool/mem.h>
 #include <memtool/str.h>
 
+#include "dump_lock.h"
+
 /* ---- events ---- */
 
 static const enum mt_record_action actions[] = {
@@ -85,7 +87,7 @@ enum mt_status mt_live_new(const struct mt_live_options *o, struct mt_live **out
     if (!live) {
         return mt_fail_nomem(err);
     }
-    mt_live_dump_init(live);
+    mt_dump_lock_init(&live->dump_lock);
     int length = snprintf(live->conf, sizeof live->conf, "%s", o->conf ? o->conf : "");
     snprintf(live->rank, sizeof live->rank, "%s", o->rank ? o->rank : "0");
     struct mt_conf conf;

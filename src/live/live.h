@@ -156,9 +156,6 @@ enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err) 
 /* The snapshot of a refusal, and a sentence behind its text that says where it is. */
 void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal);
 
-/* For mt_live_new: the lock of dumps. */
-void mt_live_dump_init(struct mt_live *live);
-
 /* The error of that: MT_DEVICE. */
 enum mt_status mt_live_no_answer(struct mt_error *err) MT_NODISCARD;
 

@@ -11,19 +11,9 @@
 #include <unistd.h>
 
 #include "dump.h"
+#include "dump_lock.h"
 
 enum { OOM_PAUSE_S = 1 };
-
-/* A handler of the program's that ends it may have interrupted a dump: the one at exit must then be
- * refused, not wait for itself. */
-void mt_live_dump_init(struct mt_live *live)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&live->dump_lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
 
 /* Then, as PyTorch does, an event that only the next snapshot will show. */
 enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
@@ -43,23 +33,6 @@ enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct m
         }
     }
     return MT_OK;
-}
-
-/* A thread that is cancelled while it writes would leave the lock behind. */
-static enum mt_status begin_dump(struct mt_live *live, int *cancel, struct mt_error *err)
-{
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
-    if (pthread_mutex_lock(&live->dump_lock) == 0) {
-        return MT_OK;
-    }
-    pthread_setcancelstate(*cancel, NULL);
-    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "this thread is writing one already");
-}
-
-static void end_dump(struct mt_live *live, int cancel)
-{
-    pthread_mutex_unlock(&live->dump_lock);
-    pthread_setcancelstate(cancel, NULL);
 }
 
 /* With dump_lock. */
@@ -106,9 +79,9 @@ enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *pat
         pattern = own;
     }
     MT_TRY(name_of(live, pattern, name, sizeof name, err));
-    MT_TRY(begin_dump(live, &cancel, err));
+    MT_TRY(mt_dump_lock_take(&live->dump_lock, &cancel, err));
     enum mt_status status = write_named(live, name, err);
-    end_dump(live, cancel);
+    mt_dump_lock_give(&live->dump_lock, cancel);
     if (path) {
         snprintf(path, size, "%s", name);
     }
@@ -146,9 +119,9 @@ enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
     if (!mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
         return mt_live_no_answer(err);
     }
-    MT_TRY(begin_dump(live, &cancel, err));
+    MT_TRY(mt_dump_lock_take(&live->dump_lock, &cancel, err));
     enum mt_status status = write_for(live, why, name, err);
-    end_dump(live, cancel);
+    mt_dump_lock_give(&live->dump_lock, cancel);
     return status;
 }
 
@@ -193,10 +166,10 @@ void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal)
     char *at = refusal->text + n;
     size_t left = sizeof refusal->text - n;
     int cancel;
-    enum mt_status status = begin_dump(live, &cancel, &err);
+    enum mt_status status = mt_dump_lock_take(&live->dump_lock, &cancel, &err);
     if (status == MT_OK) {
         status = write_oom(live, path, &err);
-        end_dump(live, cancel);
+        mt_dump_lock_give(&live->dump_lock, cancel);
     }
     if (status == MT_OK) {
         snprintf(at, left, " The snapshot is in %s: memtool triage %s", path, path);

@@ -16,6 +16,7 @@
 
 #include <memtool/str.h>
 
+#include "dump_lock.h"
 #include "preload.h"
 #include "preload_device.h"
 
@@ -149,11 +150,12 @@ static enum mt_status dump(enum mt_snapshot_why why, struct mt_error *err)
     if (!mt_quick_lock_comes_free(watch->lock, MT_LIVE_PATIENCE_S)) {
         return mt_live_no_answer(err);
     }
+    int cancel;
+    MT_TRY(mt_dump_lock_take(&watch->dump_lock, &cancel, err));
     mt_preload_own_begin();
-    pthread_mutex_lock(&watch->dump_lock);
     enum mt_status status = write_snapshot(why, err);
-    pthread_mutex_unlock(&watch->dump_lock);
     mt_preload_own_end();
+    mt_dump_lock_give(&watch->dump_lock, cancel);
     return status;
 }
 
@@ -161,14 +163,17 @@ void mt_preload_dump_oom(void)
 {
     struct mt_error err;
     struct timespec now;
+    int cancel;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    pthread_mutex_lock(&watch->dump_lock);
+    if (mt_dump_lock_take(&watch->dump_lock, &cancel, &err) != MT_OK) {
+        return;
+    }
     bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= OOM_PAUSE_S;
     if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
         mt_preload_failed(err.text);
     }
     watch->last_oom_s = now.tv_sec;
-    pthread_mutex_unlock(&watch->dump_lock);
+    mt_dump_lock_give(&watch->dump_lock, cancel);
 }
 
 /* ---- the moments ---- */
@@ -219,13 +224,15 @@ static void after_fork_child(void)
     if (watch->live) {
         mt_live_set_forked(watch->live);
     }
-    after_fork_parent();
+    mt_quick_lock_give(watch->lock);
+    mt_dump_lock_init(&watch->dump_lock);
 }
 
 void mt_preload_dump_start(const struct mt_record_settings *s)
 {
     struct mt_error err;
     tell_line("cuda\n");
+    mt_dump_lock_init(&watch->dump_lock);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);
     watch->dumper.dump = dump_woken;

@@ -24,7 +24,6 @@ enum { OUT_OF_MEMORY = 2 };
 struct mt_preload_state mt_preload_state = {
     .once = PTHREAD_ONCE_INIT,
     .lock = &mt_preload_state.own_lock,
-    .dump_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 static struct mt_preload_state *const watch = &mt_preload_state;

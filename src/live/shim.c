@@ -21,6 +21,7 @@
 #include <memtool/mem.h>
 #include <memtool/str.h>
 
+#include "dump_lock.h"
 #include "dumper.h"
 #include "live.h"
 
@@ -82,7 +83,7 @@ static void after_fork_child(void)
     mt_live_set_forked(shim.live);
     mt_recorder_set(shim.live->recorder, NULL);
     mt_quick_lock_give(&shim.live->lock);
-    mt_live_dump_init(shim.live);
+    mt_dump_lock_init(&shim.live->dump_lock);
 }
 
 static void at_exit(void)

@@ -136,6 +136,22 @@ static uint64_t free_range(int device, uint64_t size)
     return addr;
 }
 
+/* Children find no lock taken. */
+static void lock(void)
+{
+    pthread_mutex_lock(&fake.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&fake.lock);
+}
+
+__attribute__((constructor)) static void survive_forks(void)
+{
+    pthread_atfork(lock, unlock, unlock);
+}
+
 /* ---- entering a call ---- */
 
 static void count_call(const char *function)

@@ -278,6 +278,8 @@ static void storm(void)
 {
     char last[300];
     EXPECT(memtool_malloc(1000, 0, NULL));
+    struct sigaction action;
+    EXPECT(sigaction(SIGUSR2, NULL, &action) == 0 && (action.sa_flags & SA_ONSTACK));
     begin_churn();
     for (int i = 0; i < 10000; i++) {
         EXPECT(kill(getpid(), SIGUSR2) == 0);

@@ -341,12 +341,25 @@ static void in_the_loader(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"basic", basic},     {"unwatched", unwatched},  {"constructor", constructor},
-             {"threads", threads}, {"fork", forked},          {"child", in_child},
-             {"exit", at_the_end}, {"loader", in_the_loader}, {"lookups", lookups},
-             {"pages", pages},     {"shapes", shapes},        {"host", host},
-             {"code", code},       {"reset", reset},          {"oom", out_of_memory},
-             {"signal", asked},    {"term", told_to_end},     {"terminated", terminated}};
+} modes[] = {{"basic", basic},
+             {"unwatched", unwatched},
+             {"constructor", constructor},
+             {"threads", threads},
+             {"fork", forked},
+             {"child", in_child},
+             {"exit", at_the_end},
+             {"loader", in_the_loader},
+
+             {"lookups", lookups},
+             {"pages", pages},
+             {"shapes", shapes},
+             {"host", host},
+             {"code", code},
+             {"reset", reset},
+             {"oom", out_of_memory},
+             {"signal", asked},
+             {"term", told_to_end},
+             {"terminated", terminated}};
 
 int main(int argc, char **argv)
 {

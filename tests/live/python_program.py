@@ -72,6 +72,19 @@ assert all(f["line"] == 4 for f in made)
 live = [b for s in snapshot["segments"] for b in s["blocks"] if b["state"] == "active_allocated"]
 assert sorted(b["requested_size"] for b in live) == [2000, 3000], live
 
+# annotations, and rings that stay as long as was asked for
+assert lib.memtool_record(b"max_entries:100,stacks:none") == 0
+lib.memtool_annotate_begin(b"a step", 0)
+for i in range(200):
+    lib.memtool_free(lib.memtool_malloc(500 + i, 0, None), 0, 0, None)
+lib.memtool_annotate_end(b"a step", 0)
+assert lib.memtool_dump(os.fsencode(path)) == 0
+snapshot = pickle.load(open(path, "rb"))
+trace = snapshot["device_traces"][0]
+assert len(trace) == 100 and trace[-1]["action"] == "free_completed" and trace[-1]["size"] == 699, trace[-1]
+marks = [(m["stage"], m["name"], m["device"]) for m in snapshot["external_annotations"]]
+assert marks == [("START", "a step", 0), ("END", "a step", 0)], marks
+
 # both kinds: Python's frames stand where the interpreter's loop ran, C's before and behind it
 assert lib.memtool_record(b"max_entries:1000000,stacks:all") == 0
 last = outer(9000)

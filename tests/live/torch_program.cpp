@@ -26,7 +26,8 @@ int main(int argc, char **argv)
             std::puts("no exception");
             return 1;
         } catch (const std::exception &e) {
-            if (!std::strstr(e.what(), "memtool_malloc: CUDA out of memory. Tried to allocate")) {
+            if (!std::strstr(e.what(), "memtool_malloc: CUDA out of memory. Tried to allocate") ||
+                !std::strstr(e.what(), "memtool: not enough memory: live blocks take ")) {
                 std::puts(e.what());
                 return 1;
             }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lock that lets one snapshot at a time be written. A handler of the program's that ends it may
+ * have interrupted the writing, so the thread that has the lock is refused it, and does not wait
+ * for itself; and a thread that writes cannot be cancelled, which would leave the lock behind.
+ */
+#ifndef LIVE_DUMP_LOCK_H
+#define LIVE_DUMP_LOCK_H
+
+#include <pthread.h>
+
+#include <memtool/error.h>
+
+/* Also in the child of a fork, by its only thread: the lock knows its owner by a number that this
+ * thread no longer has. */
+static inline void mt_dump_lock_init(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+/* *cancel is for mt_dump_lock_give. Errors: MT_OUTPUT when this thread has it. */
+static inline enum mt_status mt_dump_lock_take(pthread_mutex_t *lock, int *cancel,
+                                               struct mt_error *err)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
+    if (pthread_mutex_lock(lock) == 0) {
+        return MT_OK;
+    }
+    pthread_setcancelstate(*cancel, NULL);
+    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET,
+                   "no snapshot: the program ends while this thread writes one");
+}
+
+static inline void mt_dump_lock_give(pthread_mutex_t *lock, int cancel)
+{
+    pthread_mutex_unlock(lock);
+    pthread_setcancelstate(cancel, NULL);
+}
+
+#endif
