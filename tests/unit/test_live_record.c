@@ -175,10 +175,12 @@ START_TEST(a_full_table_takes_no_stack_more)
     struct mt_raw_stack s;
     ck_assert(mt_stack_table_init(&t));
     uintptr_t i = 1;
+    size_t wrong = 0; /* a million checks would take seconds */
     for (; !mt_stack_table_full(&t); i++) {
         raw(&s, i * 16, 1);
-        ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), i);
+        wrong += mt_stack_table_add(&t, &s, NULL, 0) != i;
     }
+    ck_assert_uint_eq(wrong, 0);
     raw(&s, i * 16, 1);
     ck_assert_uint_eq(mt_stack_table_add(&t, &s, NULL, 0), 0);
     raw(&s, 16, 1);
