@@ -265,15 +265,22 @@ static size_t before_arguments(struct mt_str name)
     return name.n;
 }
 
+/* Whether the word "operator", and not the end of a longer one, stands before `at`. */
+static bool behind_operator(struct mt_str name, size_t at)
+{
+    static const struct mt_str WORDS[] = {MT_STR_INIT("::operator"), MT_STR_INIT(" operator")};
+    struct mt_str before = {name.p, at};
+    return mt_str_equal(before, MT_STR("operator")) || mt_str_ends(before, WORDS[0]) ||
+           mt_str_ends(before, WORDS[1]);
+}
+
 /* A C++ name as it is written, "void at::native::launch<float>(int)", without what stands between
  * brackets; but <, > and - of an operator's name are no brackets. */
 static void add_written(struct mt_buf *b, struct mt_str name)
 {
-    static const char WORD[] = "operator";
     size_t n = before_arguments(name), depth = 0;
     for (size_t i = 0; i < n; i++) {
-        bool sign = i >= sizeof WORD - 1 && depth == 0 &&
-                    memcmp(name.p + i - (sizeof WORD - 1), WORD, sizeof WORD - 1) == 0;
+        bool sign = depth == 0 && behind_operator(name, i);
         while (sign && i < n && memchr("<>=-", name.p[i], 4)) {
             mt_buf_char(b, name.p[i++]);
         }

@@ -102,6 +102,7 @@ START_TEST(short_names)
         {"my::A::operator()(int)", "my::A::operator()"},
         {"my::A::operator<(my::A const&)", "my::A::operator<"},
         {"my::A::operator->()", "my::A::operator->"},
+        {"my::co_operator<int>::run(int)", "my::co_operator::run"},
         {"(a::b)", "(a::b)"},
         {"a::b)", "a::b)"},
         {"a::b<c", "a::b"},
