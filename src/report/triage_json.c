@@ -61,6 +61,7 @@ static void put_incident(struct mt_put *p, cJSON *list, const struct mt_incident
     put_i64_known(p, o, "rank", i->rank);
     put_i64_known(p, o, "device", i->device);
     mt_put_text(p, o, "verdict", mt_verdict_id(i->verdict));
+    mt_put_text(p, o, "headline", i->headline);
     mt_put_bool(p, o, "recovered", i->recovered);
     mt_put_bool(p, o, "truncated", i->truncated);
     mt_put_u64(p, o, "repeats", i->repeats);
@@ -176,6 +177,7 @@ enum mt_status mt_report_triage_json(const struct mt_report *r, const struct mt_
         mt_put_item(&p, also, NULL, mt_json_str_item(mt_str_from(mt_verdict_id(x->also[n]))));
     }
     mt_put_text(&p, o, "confidence", mt_confidence_id(x->confidence));
+    mt_put_text(&p, o, "headline", x->n_incidents ? x->headline : NULL);
     mt_put_known(&p, o, "cause", x->cause != SIZE_MAX, x->cause);
     cJSON *incidents = mt_put_array(&p, o, "incidents");
     for (size_t n = 0; n < x->n_incidents; n++) {
