@@ -17,6 +17,9 @@ struct mt_sim_result {
     bool watched;         /* no allocator: the events are the driver's own */
 };
 
+/* Of a file without events: that, and what still can be asked. */
+void mt_report_simulate_nothing(const struct mt_report *r, const struct mt_snapshot *s);
+
 /* simulate/1: the runs of all devices. Errors: MT_NOMEM. */
 enum mt_status mt_report_simulate_json(const struct mt_report *r, const struct mt_sim_result *v,
                                        size_t n, struct mt_error *err) MT_NODISCARD;

@@ -270,6 +270,9 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
     enum mt_status status;
     if (r.json) {
         status = mt_report_simulate_json(&r, results, n, err);
+    } else if (n == 0 && !r.separator) {
+        mt_report_simulate_nothing(&r, w->snapshot);
+        status = MT_OK;
     } else {
         status = r.separator ? mt_report_simulate_csv(&r, results, n, err)
                              : mt_report_simulate_text(&r, results, n, err);
@@ -331,8 +334,9 @@ static int simulate_file(struct work *w, const char *file)
     if (simulate_all(w, &err) != MT_OK) {
         return mt_cli_fail(w->cli, file, &err);
     }
-    if (w->devices.n == 0) {
-        mt_cli_note(w->cli, &w->x->common,
+    const struct mt_common *common = &w->x->common;
+    if (w->devices.n == 0 && (common->json || common->csv || common->tsv || common->output)) {
+        mt_cli_note(w->cli, common,
                     "%s: no recorded events to replay: the history was not recorded (%s switches "
                     "it on)",
                     file, mt_history_switch(w->snapshot));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <memtool/report_simulate.h>
+#include <memtool/report_verbs.h>
 
 #include "figures.h"
 
@@ -464,6 +465,15 @@ static enum mt_status print_result(const struct mt_report *r, const struct mt_si
     print_notes(r, v);
     print_advice(r, v);
     return b->failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+void mt_report_simulate_nothing(const struct mt_report *r, const struct mt_snapshot *s)
+{
+    mt_report_prose(r, 2,
+                    "%sUnknown%s: there are no events to replay, the history was not recorded (%s "
+                    "switches it on)",
+                    mt_color_begin(r, MT_COLOR_WARN), mt_color_end(r), mt_history_switch(s));
+    mt_report_prose(r, 0, "Next: memtool memory and memtool frag, which need no history");
 }
 
 enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct mt_sim_result *v,

@@ -130,10 +130,13 @@ void mt_advice_host(struct mt_advisor *a, enum mt_incident_kind kind)
     if (kind == MT_KIND_COUNT && a->snapshot) {
         mt_advise(a, "look_at_the_snapshot", true);
         mt_advise_text(a,
-                       "%s shows no failure. See who holds the memory at its peak, and what the "
+                       "%s shows no failure. See who holds the memory%s, and what the "
                        "cache loses.",
-                       a->end_missing ? "What is left of the snapshot" : "The snapshot");
-        mt_advise_command(a, "memtool peak %s", a->snapshot);
+                       a->end_missing  ? "What is left of the snapshot"
+                       : a->no_history ? "The snapshot has no history and"
+                                       : "The snapshot",
+                       a->no_history ? "" : " at its peak");
+        mt_advise_command(a, "memtool %s %s", a->no_history ? "memory" : "peak", a->snapshot);
         mt_advise_command(a, "memtool frag %s", a->snapshot);
         mt_advise_why(a, a->plain ? "memtool capture keeps a failure by itself: run the program "
                                     "under it until it fails."

@@ -391,6 +391,7 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
         mt_evidence_nothing(t);
     }
     if (t->shot) {
+        t->advisor.no_history = t->shot->snapshot->n_events <= t->shot->snapshot->n_traces;
         if (t->shot->snapshot->source.trace_cut) {
             out->end_missing = t->advisor.end_missing = true;
             out->confidence = MT_CONFIDENCE_LOW;
@@ -465,7 +466,7 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     t->evidence.n = 0;
     t->rules_said = 0;
     t->advisor.list.n = 0;
-    t->advisor.end_missing = false;
+    t->advisor.end_missing = t->advisor.no_history = false;
     t->advisor.arena = &t->arena;
     t->advisor.snapshot = t->shots.n > 0 ? t->shots.v[0].argument : NULL;
     if (!collect_series(t)) {
