@@ -9,6 +9,7 @@
 #include <memtool/read.h>
 #include <memtool/report_conf.h>
 
+#include "frame.h"
 #include "slurp.h"
 
 struct conf_settings {
@@ -24,7 +25,8 @@ static const struct mt_option OPTIONS[] = {
      .offset = offsetof(struct conf_settings, torch),
      .arg = "VERSION",
      .help = "the PyTorch release that is to read it (default: the newest known, 2.13; of a "
-             "snapshot of memtool's allocator 2.11, as it reads)",
+             "snapshot the newest that can have written it; of memtool's allocator 2.11, as it "
+             "reads)",
      .common = true},
     {.name = "cuda",
      .kind = MT_OPTION_TEXT,
@@ -49,7 +51,7 @@ const struct mt_command mt_cmd_conf = {
         "environment. Exits with 1 when PyTorch refuses them.",
     .examples =
         "memtool conf max_split_size_mb:128              explain this\n"
-        "memtool conf --torch 2.6 snap.pickle            what was in force when it was recorded",
+        "memtool conf snap.pickle                        what was in force when it was recorded",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_NO_TABLE | MT_COMMAND_NO_FIGURES,
@@ -232,7 +234,10 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     int exit_code = find_settings(cli, c, &x, release, files, n_files);
     if (x.memtools && !c->torch) {
         release = MT_TORCH_MEMTOOL;
+    } else if (x.has_snapshot && !c->torch) {
+        release = mt_cli_release_of(&x.snapshot, release);
     }
+    mt_cli_note_release(cli, &c->common, release);
     if (exit_code == 0) {
         exit_code = report(cli, c, &x, release, n_files ? files[0] : "environment");
     }

@@ -4,12 +4,12 @@
 
 #include <memtool/account.h>
 #include <memtool/conf_explain.h>
-#include <memtool/era.h>
 #include <memtool/report_simulate.h>
 #include <memtool/report_verbs.h>
 #include <memtool/write.h>
 
 #include "command.h"
+#include "frame.h"
 
 struct simulate_settings {
     struct mt_common common;
@@ -350,16 +350,8 @@ static int simulate_file(struct work *w, const char *file)
 static bool find_release(const struct simulate_settings *x, const struct mt_snapshot *s,
                          mt_torch_release *release)
 {
-    *release = 211;
-    if (x->torch) {
-        return mt_torch_release_parse(mt_str_from(x->torch), release);
-    }
-    mt_torch_release from;
-    struct mt_era era = mt_era_find(s);
-    if (era.from && mt_torch_release_parse(mt_str_from(era.from), &from) && from > *release) {
-        *release = from;
-    }
-    return true;
+    *release = mt_cli_release_of(s, 211); /* what was measured */
+    return !x->torch || mt_torch_release_parse(mt_str_from(x->torch), release);
 }
 
 static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
@@ -390,6 +382,7 @@ static int run_loaded(struct mt_cli *cli, const struct simulate_settings *x,
     if (!find_release(x, s, &release)) {
         return mt_cli_usage(cli, "simulate: --torch: '%s' is no release such as 2.11", x->torch);
     }
+    mt_cli_note_release(cli, &x->common, release);
     struct mt_error err;
     struct mt_conf *confs = mt_mem_alloc(x->confs.n + 1, sizeof *confs);
     if (!confs) {
