@@ -18,6 +18,7 @@
 #include "page_blob.h"
 #include "page_marks.h"
 #include "page_parts.h"
+#include "page_story.h"
 
 struct meta {
     struct mt_sink *sink;
@@ -139,6 +140,33 @@ static enum mt_status annotations(struct meta *m, const struct mt_replay *r)
     return status;
 }
 
+/* What the headings of pictures say, and the limit that they draw. */
+static enum mt_status story(struct meta *m, const struct mt_replay *r)
+{
+    struct mt_page_story s;
+    const struct mt_plot_style style = {.size = m->o->size, .all_frames = m->o->all_frames};
+    enum mt_status status = mt_page_story_init(&s, r, &style, m->err);
+    if (status == MT_OK) {
+        text(m, "growth", mt_buf_view(&s.growth));
+        text(m, "oom", mt_buf_view(&s.oom));
+        number(m, "limit", s.limit.below);
+        text(m, "limit_text", mt_buf_view(&s.limit_text));
+    }
+    mt_page_story_release(&s);
+    return status;
+}
+
+/* Why memory of this device may have no stack. */
+static const char *why_no_stack(const struct meta *m, const struct mt_replay *r)
+{
+    for (size_t i = 0; i < r->ghosts.n; i++) {
+        if (r->ghosts.v[i].stack == 0) {
+            return mt_stackless_why(m->s, r->n ? MT_STACKLESS_ANY : MT_STACKLESS_OLDER);
+        }
+    }
+    return mt_stackless_why(m->s, MT_STACKLESS_RECORDED);
+}
+
 static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_totals *t)
 {
     struct mt_replay r;
@@ -148,7 +176,11 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
         figures(m, t);
     }
     peak_and_ooms(m, &r);
-    enum mt_status status = annotations(m, &r);
+    text(m, "why_no_stack", mt_str_from(why_no_stack(m, &r)));
+    enum mt_status status = story(m, &r);
+    if (status == MT_OK) {
+        status = annotations(m, &r);
+    }
     number(m, "events", r.n);
     if (r.n && r.events[0].time_us != MT_NO_TIME) {
         key(m, "base_us");
@@ -209,7 +241,6 @@ static void stackless(struct meta *m)
     key(m, "words");
     mt_sink_char(m->sink, '{');
     text(m, "noStack", MT_STR(MT_NO_STACK));
-    text(m, "whyNoStack", mt_str_from(mt_stackless_why(m->s, MT_STACKLESS_ANY)));
     text(m, "noFrameName", MT_STR(MT_NO_FRAME_NAME));
     key(m, "older");
     mt_sink_json_str(m->sink, MT_STR(MT_OLDER));

@@ -76,6 +76,25 @@ async function figuresAgree() {
     }
 }
 
+// What pictures say in their headings the page says too, and which figures are those of the end.
+async function tellsWhatPicturesTell() {
+    for (const name of ['frag_oom.pickle', 'true_oom.pickle', 'leak.pickle.gz', 'transformer.pickle.gz']) {
+        const page = await browser.open(makePage(data(name)));
+        const svg = memtool('trace_plot', data(name), '--format', 'svg', '-o', '-');
+        const said = await page.value("[...document.querySelectorAll('#story p')].flatMap((p) => p.textContent.split(' \u00b7 '))");
+        equal(said.filter((line) => !svg.includes(`>${line}`) && !svg.includes(`${line}<`)), [], `${name}: the picture has the same`);
+        for (const begin of ['Grows by', 'Does not grow', 'Grew by', 'Out of memory at', 'In the cache', 'On the device']) {
+            equal(said.some((line) => line.startsWith(begin)), svg.includes(`>${begin}`), `${name}: ${begin}`);
+        }
+        equal(await page.value('memtool.device.about.limit > 0'), svg.includes('process limit (inferred)'), `${name}: the limit is drawn`);
+        const most = svg.match(/reserved up to ([\d.]+ \w+)/)[1];
+        equal(await figure(page, 'reserved at most'), most, `${name}: what was reserved at most`);
+        const order = await page.value("[...document.querySelectorAll('#figures > div')].map((e) => e.dataset.figure || e.textContent)");
+        equal(order.slice(0, 4), ['peak', 'reserved at most', 'at the end:', 'reserved'], `${name}: the end is named`);
+        await clean(page);
+    }
+}
+
 async function emptySnapshot() {
     const page = await browser.open(makePage(data('empty.pickle')));
     equal(/no memory/.test(await page.value('document.body.textContent')), true, 'the empty snapshot says so');
@@ -348,7 +367,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

@@ -45,6 +45,7 @@ class App {
         this.place.device = index;
         this.chosen = NEVER;
         const device = this.device;
+        WORDS.whyNoStack = device.about.why_no_stack;
         const oom = device.about.ooms[device.about.ooms.length - 1];
         this.place.event = oom ?? Math.max(device.peak, device.n ? 0 : -1);
         this.place.from = 0;

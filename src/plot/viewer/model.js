@@ -218,7 +218,8 @@ class Device {
     }
 }
 
-// What stands where there is no frame: noStack, whyNoStack, noFrameName, older; read with the stacks.
+// What stands where there is no frame: noStack, noFrameName, older are read with the stacks, whyNoStack is
+// the device's.
 const WORDS = {};
 
 // "train.py:42 forward"; compiled frames have no line, some no file.

@@ -19,13 +19,17 @@ function table(rows) {
 
 function showFigures(app) {
     const about = app.device.about;
-    const rows = app.device.n ? [['peak', about.peak_text], ...(about.figures || [])] : about.figures || [];
-    document.getElementById('figures').replaceChildren(...rows.map(([name, value]) => {
+    const figure = ([name, value]) => {
         const box = element('div');
         box.append(element('dt', '', name), element('dd', '', value));
         box.dataset.figure = name;
         return box;
-    }));
+    };
+    const most = app.device.n ? [['peak', about.peak_text], ['reserved at most', about.reserved_peak_text]] : [];
+    const end = element('div', 'when', app.device.n ? 'at the end:' : '');
+    document.getElementById('figures').replaceChildren(...most.map(figure), end, ...(about.figures || []).map(figure));
+    document.getElementById('story').replaceChildren(
+        ...[['growth', about.growth], ['oom', about.oom]].filter(([, text]) => text).map(([name, text]) => element('p', name, text)));
 }
 
 function legendEntry(colour, name, under, bytes, whole) {

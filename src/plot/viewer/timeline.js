@@ -83,7 +83,7 @@ class Timeline {
         for (const i of columns.target) {
             top = Math.max(top, device.liveAt(i), device.reservedAt(i));
         }
-        const capacity = this.app.meta.capacity;
+        const capacity = this.app.meta.capacity || this.app.device.about.limit;
         return capacity && capacity < 4 * top ? Math.max(top, capacity) : top;
     }
 
@@ -176,7 +176,7 @@ class Timeline {
     }
 
     drawCapacity(context, box) {
-        const capacity = this.app.meta.capacity;
+        const capacity = this.app.meta.capacity || this.app.device.about.limit;
         if (!capacity || capacity > this.scaleTop) {
             return;
         }
@@ -190,7 +190,8 @@ class Timeline {
         context.setLineDash([]);
         context.textAlign = 'left';
         context.textBaseline = 'top';
-        context.fillText(`capacity ${sizeText(capacity)}`, box.x + 4, y + 2);
+        const text = this.app.meta.capacity ? `capacity ${sizeText(capacity)}` : this.app.device.about.limit_text;
+        context.fillText(text, box.x + 4, y + 2);
     }
 
     // A line at an event, with a text above that keeps clear of the other texts.
