@@ -17,7 +17,7 @@ static uint64_t whole_of(const struct mt_account *a)
 
 static const char *whole_words(const struct mt_account *a)
 {
-    return a->total_known ? "of the card" : a->used_known ? "of what is in use" : "of all seen";
+    return a->total_known ? "OF THE CARD" : a->used_known ? "OF WHAT IS IN USE" : "OF ALL SEEN";
 }
 
 static void heading(const struct mt_report *r, const struct mt_account *a)
@@ -135,7 +135,7 @@ static void notes(const struct mt_report *r, const struct mt_account *a)
 enum mt_status mt_account_text(const struct mt_report *r, const struct mt_account *a,
                                struct mt_error *err)
 {
-    static const char *const TITLES[] = {"kind", "now", "", "peak", "allocations"};
+    static const char *const TITLES[] = {"KIND", "NOW", "", "PEAK", "ALLOCATIONS"};
     if (a && a->beyond > 0) {
         fputc('\n', r->out);
         mt_report_prose(r, 2, "  %s as in use is more than the card has (%s): it was left aside.",
@@ -149,7 +149,7 @@ enum mt_status mt_account_text(const struct mt_report *r, const struct mt_accoun
         return mt_fail_nomem(err);
     }
     heading(r, a);
-    mt_table_column(t, "owner", MT_LEFT);
+    mt_table_column(t, "OWNER", MT_LEFT);
     for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
         mt_table_column(t, TITLES[i][0] ? TITLES[i] : whole_words(a), i == 0 ? MT_LEFT : MT_RIGHT);
     }

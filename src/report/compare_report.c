@@ -53,12 +53,12 @@ static void columns(struct mt_table *t, const struct mt_report *r)
 {
     mt_table_names(t,
                    "change_bytes,change_share,before_bytes,after_bytes,change_blocks,stack,status");
-    mt_table_column(t, "change", MT_RIGHT);
-    mt_table_column(t, "of before", MT_RIGHT);
-    mt_table_column(t, "before", MT_RIGHT);
-    mt_table_column(t, "after", MT_RIGHT);
-    mt_table_column(t, "blocks", MT_RIGHT);
-    mt_table_column(t, "stack", MT_LEFT);
+    mt_table_column(t, "CHANGE", MT_RIGHT);
+    mt_table_column(t, "OF BEFORE", MT_RIGHT);
+    mt_table_column(t, "BEFORE", MT_RIGHT);
+    mt_table_column(t, "AFTER", MT_RIGHT);
+    mt_table_column(t, "BLOCKS", MT_RIGHT);
+    mt_table_column(t, "STACK", MT_LEFT);
     if (r->separator) {
         mt_table_column(t, "status", MT_LEFT);
     }
@@ -227,7 +227,7 @@ static void segment_rows(struct mt_table *t, const struct mt_report *r, const st
 static enum mt_status segment_table(const struct mt_report *r, const struct mt_comparison *c,
                                     struct mt_error *err)
 {
-    static const char *const titles[] = {"only in", "device", "address", "size", "pool", "stream"};
+    static const char *const titles[] = {"ONLY IN", "DEVICE", "ADDRESS", "SIZE", "POOL", "STREAM"};
     struct mt_table *t = mt_table_new();
     if (!t) {
         return mt_fail_nomem(err);

@@ -26,13 +26,13 @@ static void print_head(const struct mt_report *r, const struct mt_memory_device 
 static void columns(struct mt_table *t, bool device)
 {
     if (device) {
-        mt_table_column(t, "device", MT_RIGHT);
+        mt_table_column(t, "DEVICE", MT_RIGHT);
     }
-    mt_table_column(t, "bytes", MT_RIGHT);
-    mt_table_column(t, "share", MT_RIGHT);
-    mt_table_column(t, "blocks", MT_RIGHT);
-    mt_table_column(t, "largest", MT_RIGHT);
-    mt_table_column(t, "stack", MT_LEFT);
+    mt_table_column(t, "BYTES", MT_RIGHT);
+    mt_table_column(t, "SHARE", MT_RIGHT);
+    mt_table_column(t, "BLOCKS", MT_RIGHT);
+    mt_table_column(t, "LARGEST", MT_RIGHT);
+    mt_table_column(t, "STACK", MT_LEFT);
     mt_table_names(t, "device,bytes,share,blocks,largest_bytes,stack");
 }
 

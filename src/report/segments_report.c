@@ -52,22 +52,22 @@ static struct shape find_shape(const struct mt_report *r, const struct mt_segmen
 static void columns(struct mt_table *t, struct shape shape)
 {
     if (shape.device) {
-        mt_table_column(t, "device", MT_RIGHT);
+        mt_table_column(t, "DEVICE", MT_RIGHT);
     }
-    mt_table_column(t, "address", MT_LEFT);
-    mt_table_column(t, "size", MT_RIGHT);
-    mt_table_column(t, "in use", MT_RIGHT);
+    mt_table_column(t, "ADDRESS", MT_LEFT);
+    mt_table_column(t, "SIZE", MT_RIGHT);
+    mt_table_column(t, "IN USE", MT_RIGHT);
     if (shape.shares) {
-        mt_table_column(t, "full", MT_RIGHT);
+        mt_table_column(t, "FULL", MT_RIGHT);
     }
-    mt_table_column(t, "free", MT_RIGHT);
+    mt_table_column(t, "FREE", MT_RIGHT);
     if (shape.shares) {
-        mt_table_column(t, "largest free", MT_RIGHT);
+        mt_table_column(t, "LARGEST FREE", MT_RIGHT);
     }
-    mt_table_column(t, "blocks", MT_RIGHT);
-    mt_table_column(t, "stream", MT_RIGHT);
-    mt_table_column(t, "pool", MT_LEFT);
-    mt_table_column(t, "most of it", MT_LEFT);
+    mt_table_column(t, "BLOCKS", MT_RIGHT);
+    mt_table_column(t, "STREAM", MT_RIGHT);
+    mt_table_column(t, "POOL", MT_LEFT);
+    mt_table_column(t, "MOST OF IT", MT_LEFT);
     mt_table_names(t, "device,address,size_bytes,in_use_bytes,in_use_share,free_bytes,"
                       "largest_free_bytes,blocks,stream,pool,most_of_it");
 }
@@ -206,11 +206,11 @@ static enum mt_status block_table(const struct mt_report *r, const struct mt_sna
     if (!t) {
         return mt_fail_nomem(err);
     }
-    mt_table_column(t, "offset", MT_RIGHT);
-    mt_table_column(t, "size", MT_RIGHT);
-    mt_table_column(t, "state", MT_LEFT);
-    mt_table_column(t, "requested", MT_RIGHT);
-    mt_table_column(t, "stack", MT_LEFT);
+    mt_table_column(t, "OFFSET", MT_RIGHT);
+    mt_table_column(t, "SIZE", MT_RIGHT);
+    mt_table_column(t, "STATE", MT_LEFT);
+    mt_table_column(t, "REQUESTED", MT_RIGHT);
+    mt_table_column(t, "STACK", MT_LEFT);
     for (uint32_t i = 0; i < segment->n_blocks; i++) {
         const struct mt_block *b = &s->blocks[segment->first_block + i];
         if (b->state == MT_BLOCK_INACTIVE || mt_filtered_block(f, b)) {

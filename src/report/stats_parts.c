@@ -24,15 +24,15 @@ struct part_column {
 };
 
 static const struct part_column COLUMNS[] = {
-    {"reserved", offsetof(struct mt_counters, reserved), false, ALWAYS},
-    {"allocated", offsetof(struct mt_counters, allocated), false, ALWAYS},
-    {"requested", offsetof(struct mt_counters, requested), false, WIDE},
-    {"free", offsetof(struct mt_counters, inactive), false, ALWAYS},
-    {"non-releasable", offsetof(struct mt_counters, inactive_split), false, WIDE},
-    {"largest free", offsetof(struct mt_counters, largest_free), false, ROOMY},
-    {"segments", offsetof(struct mt_counters, segments), true, ROOMY},
-    {"blocks in use", offsetof(struct mt_counters, allocated_blocks), true, MT_STATS_NARROW},
-    {"free blocks", FREE_BLOCKS, true, IN_CSV},
+    {"RESERVED", offsetof(struct mt_counters, reserved), false, ALWAYS},
+    {"ALLOCATED", offsetof(struct mt_counters, allocated), false, ALWAYS},
+    {"REQUESTED", offsetof(struct mt_counters, requested), false, WIDE},
+    {"FREE", offsetof(struct mt_counters, inactive), false, ALWAYS},
+    {"NON-RELEASABLE", offsetof(struct mt_counters, inactive_split), false, WIDE},
+    {"LARGEST FREE", offsetof(struct mt_counters, largest_free), false, ROOMY},
+    {"SEGMENTS", offsetof(struct mt_counters, segments), true, ROOMY},
+    {"BLOCKS IN USE", offsetof(struct mt_counters, allocated_blocks), true, MT_STATS_NARROW},
+    {"FREE BLOCKS", FREE_BLOCKS, true, IN_CSV},
 };
 
 /* Those of stats --json, where it has them. */
@@ -61,9 +61,9 @@ static enum mt_status begin(struct parts *p, const struct mt_report *r, const st
         return mt_fail_nomem(err);
     }
     if (r->separator) {
-        mt_table_column(p->table, "device", MT_RIGHT);
+        mt_table_column(p->table, "DEVICE", MT_RIGHT);
     }
-    mt_table_column(p->table, r->separator ? "part" : "of which", MT_LEFT);
+    mt_table_column(p->table, "OF WHICH", MT_LEFT);
     mt_table_names(p->table, IN_CSV_NAMES);
     for (size_t i = 0; i < MT_COUNT(COLUMNS); i++) {
         if (has_column(r, &COLUMNS[i])) {

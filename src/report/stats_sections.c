@@ -190,12 +190,12 @@ enum mt_status mt_stats_sizes(const struct mt_report *r, const struct mt_device_
     }
     heading(r, trace ? "Requests by size, and what of them is alive"
                      : "Live blocks by requested size");
-    mt_table_column(t, "requested", MT_RIGHT);
+    mt_table_column(t, "REQUESTED", MT_RIGHT);
     if (trace) {
-        mt_table_column(t, "requests", MT_RIGHT);
+        mt_table_column(t, "REQUESTS", MT_RIGHT);
     }
-    mt_table_column(t, "alive", MT_RIGHT);
-    mt_table_column(t, "bytes alive", MT_RIGHT);
+    mt_table_column(t, "ALIVE", MT_RIGHT);
+    mt_table_column(t, "BYTES ALIVE", MT_RIGHT);
     if (!is_narrow(r)) {
         mt_table_column(t, "", MT_LEFT);
     }
@@ -249,8 +249,8 @@ static void segment_rows(struct mt_table *t, const struct mt_report *r,
 enum mt_status mt_stats_segment_sizes(const struct mt_report *r, const struct mt_device_totals *d,
                                       struct mt_error *err)
 {
-    static const char *const titles[] = {"segment size", "segments", "reserved",
-                                         "allocated",    "full",     "blocks in use"};
+    static const char *const titles[] = {"SEGMENT SIZE", "SEGMENTS", "RESERVED",
+                                         "ALLOCATED",    "FULL",     "BLOCKS IN USE"};
     enum { RESERVED = 2 };
     if (d->segment_sizes.n == 0) {
         return MT_OK;
