@@ -12,8 +12,8 @@
 
 enum mt_peak_by {
     MT_BY_STACK,
-    MT_BY_FILE,       /* of the first user frame */
-    MT_BY_LINE,       /* file, line and function of the first user frame */
+    MT_BY_FILE,       /* of the frame that tells most (memtool/frames.h) */
+    MT_BY_LINE,       /* its file, line and function */
     MT_BY_FUNCTION,   /* its function, whatever the file */
     MT_BY_MODULE,     /* the folder of its file */
     MT_BY_ANNOTATION, /* innermost one that was open at the allocation */
@@ -26,9 +26,6 @@ struct mt_peak_options {
     struct mt_moment at;
     enum mt_peak_by by;
     const struct mt_rules *rules;
-    /* The frame that stands for a stack, 0 when it has none; ctx as given. */
-    uint32_t (*user_frame)(void *ctx, const struct mt_snapshot *s, uint32_t stack);
-    void *ctx;
 };
 
 /* Requested bytes alive at the moment. */

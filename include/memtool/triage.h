@@ -241,11 +241,9 @@ struct mt_triage;
 struct mt_triage_options {
     uint64_t device_used;     /* bytes used on the whole card as nvidia-smi says; 0: not known */
     const struct mt_smi *smi; /* what else it printed, or NULL; borrowed */
-    /* Words for a call stack of a snapshot, and the frame that stands for it (0: none); either may
-     * be NULL. ctx as given. */
+    /* Words for a call stack of a snapshot, and for all stacks of a line; either may be NULL. ctx
+     * as given. */
     void (*stack_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s, uint32_t stack);
-    uint32_t (*user_frame)(void *ctx, const struct mt_snapshot *s, uint32_t stack);
-    /* Words for a row of those that user_frame groups by line; needed with it. */
     void (*line_label)(void *ctx, struct mt_buf *out, const struct mt_snapshot *s,
                        const struct mt_peak_row *row);
     void *ctx;

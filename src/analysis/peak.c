@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <memtool/checked.h>
+#include <memtool/frames.h>
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
@@ -73,7 +74,7 @@ static uint64_t frame_identity(const struct holder *h, uint32_t frame)
 static uint32_t frame_key(struct holder *h, uint32_t stack)
 {
     if (!h->key_of_stack[stack]) {
-        h->key_of_stack[stack] = 1 + h->o->user_frame(h->o->ctx, h->s, stack);
+        h->key_of_stack[stack] = 1 + mt_stack_telling_frame_id(h->s, stack);
     }
     return h->key_of_stack[stack] - 1;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool peak: who holds memory at the peak, or at another moment. */
-#include <memtool/frames.h>
 #include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/report_analyses.h>
@@ -75,12 +74,6 @@ const struct mt_command mt_cmd_peak = {
     .max_files = -1,
     .run = run,
 };
-
-static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
-{
-    (void)ctx;
-    return mt_stack_telling_frame_id(s, stack);
-}
 
 struct peaks {
     MT_VEC(struct mt_peak) list;
@@ -207,10 +200,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (exit_code) {
         return exit_code;
     }
-    struct visit v = {.options = {.at = x->at,
-                                  .by = (enum mt_peak_by)x->by,
-                                  .rules = rules,
-                                  .user_frame = user_frame},
+    struct visit v = {.options = {.at = x->at, .by = (enum mt_peak_by)x->by, .rules = rules},
                       .picture = picture};
     const struct mt_analysis_verb verb = {
         .device = visit_device, .report = report, .reset = reset, .picture = picture != NULL};

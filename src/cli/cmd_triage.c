@@ -2,7 +2,6 @@
 /* memtool triage: why did it die, and what to try first. Logs and snapshots, in any mixture. */
 #include <errno.h>
 
-#include <memtool/frames.h>
 #include <memtool/read.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_triage.h>
@@ -291,12 +290,6 @@ static void line_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *
     mt_peak_row_label(out, ctx, s, MT_BY_LINE, row);
 }
 
-static uint32_t user_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
-{
-    (void)ctx;
-    return mt_stack_telling_frame_id(s, stack);
-}
-
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
                   const char *file, int worst)
 {
@@ -374,7 +367,6 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
                                             .smi = card.figures.smi,
                                             .stack_label = stack_label,
                                             .line_label = line_label,
-                                            .user_frame = user_frame,
                                             .ctx = &words};
         struct mt_triage *t = mt_triage_new(&options);
         code = triage(cli, x, t, files, n_files);

@@ -236,7 +236,7 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     f->serving_conf = t->shot ? serving_conf(t->shot) : NULL;
     f->replays_fail = t->shot && t->shot->n_trials > 0 && f->expandable_fails && !f->serving_conf;
     f->asker = t->shot ? mt_shot_asker(t, t->shot) : NULL;
-    f->asker_is_line = f->asker && mt_shot_asker_is_line(t, t->shot);
+    f->asker_is_line = f->asker && mt_shot_asker_is_line(t->shot);
     f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;
     f->device_used = used_on(t, i->device);
     f->account = t->shot ? &t->shot->account : NULL;

@@ -10,10 +10,11 @@
 #include <stdio.h>
 
 #include <memtool/checked.h>
+#include <memtool/device_segments.h>
+#include <memtool/frames.h>
 #include <memtool/peak.h>
 #include <memtool/query.h>
 #include <memtool/simulate.h> /* and through it the settings that it replays */
-#include <memtool/device_segments.h>
 #include <memtool/units.h>
 
 #include "triage_state.h"
@@ -109,20 +110,13 @@ static enum mt_status holders(struct mt_shot *shot, const struct mt_replay *r,
     return status;
 }
 
-/* One line may be reached by several ways; whoever reads it sees one line. */
-static bool by_line(const struct mt_triage *t)
-{
-    return t->options.user_frame && t->options.line_label;
-}
-
 static enum mt_status look(struct mt_triage *t, struct mt_shot *shot, const struct mt_replay *r,
                            struct mt_error *err)
 {
     struct mt_moment at = {.kind = shot->oom ? MT_AT_OOM : MT_AT_END};
+    /* One line may be reached by several ways; whoever reads it sees one line. */
     struct mt_peak_options peak = {.at = at,
-                                   .by = by_line(t) ? MT_BY_LINE : MT_BY_STACK,
-                                   .user_frame = t->options.user_frame,
-                                   .ctx = t->options.ctx};
+                                   .by = t->options.line_label ? MT_BY_LINE : MT_BY_STACK};
     struct mt_leak_options leak = {.threshold = MT_LEAK_THRESHOLD};
     struct mt_settings settings;
     mt_settings_get(shot->snapshot, &settings);
@@ -334,10 +328,10 @@ const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot)
     return stack && shot->snapshot->stacks[stack].n > 0 ? kept_label(t, shot, stack) : NULL;
 }
 
-bool mt_shot_asker_is_line(const struct mt_triage *t, const struct mt_shot *shot)
+bool mt_shot_asker_is_line(const struct mt_shot *shot)
 {
-    uint32_t stack = shot->oom && t->options.user_frame ? shot->oom->stack : 0;
-    uint32_t frame = stack ? t->options.user_frame(t->options.ctx, shot->snapshot, stack) : 0;
+    uint32_t stack = shot->oom ? shot->oom->stack : 0;
+    uint32_t frame = stack ? mt_stack_telling_frame_id(shot->snapshot, stack) : 0;
     return frame && shot->snapshot->frames[frame].line > 0;
 }
 
@@ -389,7 +383,7 @@ static void say_holders(struct mt_triage *t, const struct mt_shot *shot)
     for (size_t i = 0; i < shot->peak.rows.n && i < 3; i++) {
         const struct mt_peak_row *row = &shot->peak.rows.v[i];
         mt_buf_text(&line, i ? ", " : "Snapshot: most is held by ");
-        if (by_line(t)) {
+        if (t->options.line_label) {
             t->options.line_label(t->options.ctx, &line, shot->snapshot, row);
         } else {
             label(t, shot, row->stack, &line);

@@ -78,7 +78,7 @@ const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
 /* The line whose request failed, likewise; NULL: not recorded. */
 const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot);
 /* Whether that is a line of source, not a place in a library. */
-bool mt_shot_asker_is_line(const struct mt_triage *t, const struct mt_shot *shot);
+bool mt_shot_asker_is_line(const struct mt_shot *shot);
 /* The stack that pins most free memory, likewise; NULL: nothing is pinned. */
 const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot);
 /* What the snapshots show, in the order that suits the verdict. */

@@ -9,12 +9,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint32_t first_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
-{
-    (void)ctx;
-    return s->stacks[stack].n ? s->stack_frames[s->stacks[stack].first] : 0;
-}
-
 /* The first byte chooses the moment and the grouping. */
 static void analyse(const struct mt_snapshot *s, int32_t device, const struct mt_rules *rules,
                     unsigned choice)
@@ -26,10 +20,8 @@ static void analyse(const struct mt_snapshot *s, int32_t device, const struct mt
     }
     struct mt_moment at = {
         .kind = (enum mt_moment_kind)(choice % 6), .event = choice, .time_us = 1};
-    struct mt_peak_options po = {.at = at,
-                                 .by = (enum mt_peak_by)(choice % (MT_BY_CATEGORY + 1)),
-                                 .rules = rules,
-                                 .user_frame = first_frame};
+    struct mt_peak_options po = {
+        .at = at, .by = (enum mt_peak_by)(choice % (MT_BY_CATEGORY + 1)), .rules = rules};
     struct mt_peak peak;
     (void)!mt_peak_find(&peak, s, &r, NULL, &po, &err);
     mt_peak_release(&peak);

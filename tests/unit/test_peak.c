@@ -45,16 +45,10 @@ static void scene_end(struct scene *x)
     make_free(&x->m);
 }
 
-static uint32_t first_frame(void *ctx, const struct mt_snapshot *s, uint32_t stack)
-{
-    (void)ctx;
-    return s->stacks[stack].n ? s->stack_frames[s->stacks[stack].first] : 0;
-}
-
 static struct mt_peak look(struct scene *x, enum mt_peak_by by, struct mt_moment at,
                            struct mt_filtered *f)
 {
-    struct mt_peak_options o = {.at = at, .by = by, .rules = x->rules, .user_frame = first_frame};
+    struct mt_peak_options o = {.at = at, .by = by, .rules = x->rules};
     struct mt_peak p;
     struct mt_error err;
     ck_assert_int_eq(mt_peak_find(&p, &x->m.s, &x->r, f, &o, &err), MT_OK);
