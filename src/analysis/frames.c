@@ -167,7 +167,9 @@ const char *mt_stackless_why(const struct mt_snapshot *s, enum mt_stackless age)
         [MT_STACKLESS_RECORDED] = {"no frames recorded",
                                    "not from Python, as in autograd's threads"},
         [MT_STACKLESS_ANY] = {MT_OLDER, MT_OLDER ", or not from Python"}};
-    return s->n_stack_frames == 0 ? "this file has no stacks" : WHY[age][mt_frames_have_python(s)];
+    enum mt_stackless known = s->n_events ? age : MT_STACKLESS_ANY; /* no trace, no age */
+    return s->n_stack_frames == 0 ? "this file has no stacks"
+                                  : WHY[known][mt_frames_have_python(s)];
 }
 
 /* ---- which frame stands for a stack ---- */

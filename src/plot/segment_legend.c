@@ -46,9 +46,10 @@ static void name_stack(struct mt_label *l, const struct mt_plot_style *style,
 {
     const struct mt_state *st = panel->state;
     size_t older = 0, recorded = 0;
+    bool none = stack == 0 || panel->snapshot->stacks[stack].n == 0;
     mt_label_stack(l, style, panel->snapshot, stack);
-    for (size_t i = 0; i < st->n_blocks && stack == 0; i++) {
-        bool counts = st->blocks[i].state != MT_BLOCK_INACTIVE && st->blocks[i].stack == 0;
+    for (size_t i = 0; i < st->n_blocks && none; i++) {
+        bool counts = st->blocks[i].state != MT_BLOCK_INACTIVE && st->blocks[i].stack == stack;
         older += counts && st->alloc_event[i] == MT_STATE_NO_EVENT;
         recorded += counts && st->alloc_event[i] != MT_STATE_NO_EVENT;
     }
@@ -127,6 +128,23 @@ const char *mt_segment_empty_name(const struct mt_state *st)
     return "free: empty segments, can be given back";
 }
 
+/* The colour that most of the waiting memory has in the picture. */
+static uint32_t waiting_color(const struct mt_segment_picture *p)
+{
+    const struct mt_state *st = p->panel->state;
+    uint64_t bytes[MT_HOLDERS + 1] = {0};
+    size_t most = p->holders.n;
+    for (size_t i = 0; i < st->n_blocks; i++) {
+        if (st->blocks[i].state == MT_BLOCK_PENDING) {
+            bytes[mt_holders_index(&p->holders, st->blocks[i].stack)] += st->blocks[i].size;
+        }
+    }
+    for (size_t i = 0; i < p->holders.n; i++) {
+        most = bytes[i] > bytes[most] ? i : most;
+    }
+    return most < p->holders.n ? p->holders.colors[most] : p->scene->theme->older;
+}
+
 static double draw_keys(struct mt_segment_picture *p, struct mt_box box, double y)
 {
     const struct mt_theme *t = p->scene->theme;
@@ -139,8 +157,8 @@ static double draw_keys(struct mt_segment_picture *p, struct mt_box box, double 
                     p->sum.free - p->sum.empty);
     }
     if (p->sum.pending) {
-        y = key_row(p, box, y, t->older, t->trouble, true, "freed, waiting for another stream",
-                    p->sum.pending);
+        y = key_row(p, box, y, waiting_color(p), t->trouble, true,
+                    "freed, waiting for another stream (counted above)", p->sum.pending);
     }
     if (p->gaps) {
         y = key_row(p, box, y, t->gap, t->faint, true, "addresses not mapped", p->gaps);

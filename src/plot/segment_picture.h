@@ -54,6 +54,12 @@ const struct mt_event *mt_segment_oom(const struct mt_segment_panel *panel);
 bool mt_segment_say_earlier(struct mt_buf *b, const struct mt_segment_panel *panel,
                             struct mt_size_format f);
 
+/* "in use 23.76 GiB (97 %), 569.70 MiB of it freed and waiting": active memory, as PyTorch calls
+ * it.
+ */
+void mt_segment_say_in_use(struct mt_buf *b, const struct mt_state_sum *sum,
+                           struct mt_size_format f);
+
 /* "free 121.75 MiB: 120.00 MiB in 6 empty segments, 1.75 MiB between blocks · largest hole 20.00
  * MiB"; nothing when nothing is free. */
 void mt_segment_say_free(struct mt_buf *b, const struct mt_state_sum *sum, struct mt_size_format f);

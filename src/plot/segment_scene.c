@@ -27,6 +27,17 @@ static void label_line(struct mt_segment_picture *p, double *y, uint32_t color, 
     *y += LABEL_LINE;
 }
 
+void mt_segment_say_in_use(struct mt_buf *b, const struct mt_state_sum *sum,
+                           struct mt_size_format f)
+{
+    uint64_t in_use = sum->allocated + sum->pending;
+    mt_buf_printf(b, "in use %s (%.0f %%)", mt_size_text(in_use, f).s,
+                  sum->reserved ? 100 * (double)in_use / (double)sum->reserved : 0);
+    if (sum->pending) {
+        mt_buf_printf(b, ", %s of it freed and waiting", mt_size_text(sum->pending, f).s);
+    }
+}
+
 void mt_segment_say_free(struct mt_buf *b, const struct mt_state_sum *sum, struct mt_size_format f)
 {
     uint64_t between = sum->free - sum->empty;
@@ -125,12 +136,12 @@ static double draw_headings(struct mt_segment_picture *p, double width)
     mt_scene_text_buf(s, MT_SEGMENT_MARGIN + used, top + 34, 14, s->theme->muted, room - used,
                       false, &b);
     mt_buf_reset(&b);
-    uint64_t in_use = p->sum.allocated + p->sum.pending;
     mt_buf_printf(&b, "%s \xc2\xb7 reserved %s", p->panel->moment,
                   mt_size_text(p->sum.reserved, f).s);
     if (p->sum.reserved) {
-        mt_buf_printf(&b, " \xc2\xb7 in use %s (%.0f %%) \xc2\xb7 ", mt_size_text(in_use, f).s,
-                      100 * (double)in_use / (double)p->sum.reserved);
+        mt_buf_text(&b, " \xc2\xb7 ");
+        mt_segment_say_in_use(&b, &p->sum, f);
+        mt_buf_text(&b, " \xc2\xb7 ");
         mt_segment_say_free(&b, &p->sum, f);
     }
     if (p->panel->state->unmatched) {

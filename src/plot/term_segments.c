@@ -27,6 +27,7 @@ struct term {
     uint64_t *bytes; /* of one line: a row of `kinds` sums a cell */
     size_t kinds;    /* holders, others, pending, free, empty */
     int columns;
+    bool has_borders; /* some are drawn */
 };
 
 enum { OTHERS, PENDING, FREE, EMPTY, BESIDES }; /* behind the holders */
@@ -92,6 +93,20 @@ static void draw_cell(struct term *t, struct mt_canvas *c, int x, int y)
     }
 }
 
+/* `piece` is not the first. A sign in the gap between two segments of a line, so that a hole at the
+ * end of one and a hole at the beginning of the next do not look like a single one. Specks have no
+ * room for it. */
+static void draw_border(struct term *t, struct mt_canvas *c, const struct mt_row_piece *piece)
+{
+    const struct mt_row_piece *before = piece - 1;
+    bool begins = piece->first == 0 && before->line == piece->line;
+    if (begins && piece->gap == 0 && piece->x > before->x && piece->w >= 1 && before->w >= 1) {
+        mt_canvas_put(c, LEFT + (int)(piece->x - 0.5), (int)piece->line,
+                      mt_term_sign(t->term, MT_SIGN_BAR), 0);
+        t->has_borders = true;
+    }
+}
+
 static bool draw_group(struct term *t, const struct mt_row_group *g, struct mt_buf *out)
 {
     struct mt_canvas c;
@@ -107,6 +122,9 @@ static bool draw_group(struct term *t, const struct mt_row_group *g, struct mt_b
         for (int x = 0; x < t->columns; x++) {
             draw_cell(t, &c, x, (int)line);
         }
+    }
+    for (piece = g->first_piece + 1; piece < end; piece++) {
+        draw_border(t, &c, &t->rows.pieces.v[piece]);
     }
     mt_canvas_write(&c, out);
     mt_canvas_release(&c);
@@ -163,7 +181,6 @@ static void put_request(const struct term *t, struct mt_buf *out, struct mt_buf 
 static void put_headings(const struct term *t, struct mt_buf *out)
 {
     struct mt_size_format f = t->term->size;
-    uint64_t in_use = t->sum.allocated + t->sum.pending;
     struct mt_buf b = {0};
     mt_buf_text(&b, "Allocator state: ");
     mt_buf_str(&b, mt_str_basename(mt_str_from(t->panel->file)));
@@ -171,8 +188,8 @@ static void put_headings(const struct term *t, struct mt_buf *out)
     put_lines(t, out, &b, 0);
     mt_buf_printf(&b, "reserved %s", mt_size_text(t->sum.reserved, f).s);
     if (t->sum.reserved) {
-        mt_buf_printf(&b, ", in use %s (%.0f %%)", mt_size_text(in_use, f).s,
-                      100 * (double)in_use / (double)t->sum.reserved);
+        mt_buf_text(&b, ", ");
+        mt_segment_say_in_use(&b, &t->sum, f);
         put_lines(t, out, &b, 0);
         mt_segment_say_free(&b, &t->sum, f);
     }
@@ -230,6 +247,9 @@ static void put_legend(const struct term *t, struct mt_buf *out)
     put_key(t, out, MT_SIGN_HOLE, t->sum.free - t->sum.empty, "free: holes between blocks in use");
     put_key(t, out, MT_SIGN_WAIT, t->sum.pending,
             "freed, waiting for another stream (counted above too)");
+    if (t->has_borders) {
+        mt_term_key(t->term, out, MT_SIGN_BAR, 0, "between two segments");
+    }
 }
 
 static bool draw(struct term *t, struct mt_buf *out)

@@ -208,6 +208,21 @@ START_TEST(blocks_and_holes_are_named)
 }
 END_TEST
 
+/* Hatched shapes of the fill that the first of them has. */
+static size_t count_hatched(const struct mt_scene *s)
+{
+    uint32_t fill = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s->marks.n; i++) {
+        const struct mt_mark *m = &s->marks.v[i];
+        if (m->pattern == MT_HATCHED) {
+            fill = fill ? fill : m->fill;
+            n += m->fill == fill;
+        }
+    }
+    return n;
+}
+
 static uint32_t fill_of(const struct mt_scene *s, const char *tip)
 {
     for (size_t i = 0; i < s->marks.n; i++) {
@@ -240,6 +255,8 @@ START_TEST(the_legend_adds_up)
     ck_assert(scene_has_text(d.scene, "61.00 MiB"));
     ck_assert(scene_has_text(d.scene, "84.7 %"));
     ck_assert(scene_has_text(d.scene, "older than the trace"));
+    ck_assert(scene_mentions(d.scene, "in use 72.00 MiB (72 %), 8.00 MiB of it freed and waiting"));
+    ck_assert_uint_eq(count_hatched(d.scene), 2);           /* its swatch looks as it does */
     ck_assert(!scene_has_text(d.scene, "train.py:2 tiny")); /* less than 0.1 %: one of the others */
     ck_assert(scene_has_text(d.scene, "[1 other]"));
     ck_assert(scene_has_text(d.scene, "< 0.1 %"));
@@ -363,7 +380,37 @@ START_TEST(no_hatching_through_text)
 }
 END_TEST
 
-UNIT_MAIN("segment_scene", no_hatching_through_text, blocks_to_scale, unmapped_gaps,
-          many_small_blocks, nothing_reserved, narrow_and_dark, the_request, a_long_request,
-          blocks_and_holes_are_named, the_legend_adds_up, an_earlier_oom, stacks_that_look_alike,
-          rows_hold_everything)
+/* In characters holes of neighbours in a line have a border between them. */
+START_TEST(borders_in_characters)
+{
+    struct drawn d;
+    struct mt_error err;
+    struct mt_buf text = {0};
+    made_begin(&d.m);
+    uint32_t a = made_stack(&d.m, "a", 1);
+    struct made_block blocks[3] = {{8 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0},
+                                   {16 * MADE_MIB, 16 * MADE_MIB, MT_BLOCK_ALLOCATED, a},
+                                   {8 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0}};
+    for (uint64_t i = 0; i < 40; i++) {
+        made_segment(&d.m, i * 64 * MADE_MIB, false, blocks, 3);
+    }
+    draw(&d, &PLAIN);
+    const struct mt_term_style term = {.width = 80, .height = 10, .charset = MT_TERM_ASCII};
+    struct mt_segment_panel p = {.snapshot = &d.m.s,
+                                 .replay = &d.m.r,
+                                 .state = &d.st,
+                                 .file = "snap.pickle",
+                                 .moment = "at the end"};
+    ck_assert_int_eq(mt_term_segments(&p, 1, &PLAIN, &term, &text, &err), MT_OK);
+    ck_assert_ptr_nonnull(strstr(text.p, "aa....|....aa"));
+    ck_assert_ptr_nonnull(strstr(text.p, "between two segments"));
+    ck_assert_ptr_null(strstr(text.p, ".........."));
+    mt_buf_release(&text);
+    drawn_release(&d);
+}
+END_TEST
+
+UNIT_MAIN("segment_scene", borders_in_characters, no_hatching_through_text, blocks_to_scale,
+          unmapped_gaps, many_small_blocks, nothing_reserved, narrow_and_dark, the_request,
+          a_long_request, blocks_and_holes_are_named, the_legend_adds_up, an_earlier_oom,
+          stacks_that_look_alike, rows_hold_everything)
