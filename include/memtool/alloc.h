@@ -74,13 +74,13 @@ const char *memtool_last_error(void);
  *                           default memtool-%p.pickle
  *   on_oom:True|False       write a snapshot when memory runs out; default True
  *   at_exit:True|False      and when the process ends; default False
- *   signal:NAME             and on this signal (USR2), unless the program has a handler for it
- *   every:SECONDS           and every so often
+ *   signal:NAME             and on this signal (USR2), unless the program has a handler for it;
+ * TERM, INT and QUIT end the program behind the snapshot, as ever every:SECONDS           and every
+ * so often
  *
  * Those that come by themselves do not overwrite each other: the first has the name as given, later
- * ones of another moment the reason before the suffix (run.exit.pickle). Of refusals, at most one a
- * second, and of those by the clock the newest is kept. After it TERM, INT and QUIT end the program
- * as ever.
+ * ones of another moment the reason before the suffix (run.exit.pickle). Of refusals, which get at
+ * most one a second, and of those by the clock the newest is kept.
  *
  * `signal` and `every` are read from MEMTOOL_RECORD only. 0, or -1 with memtool_last_error().
  */

@@ -13,8 +13,6 @@
 #include "dump.h"
 #include "dump_lock.h"
 
-enum { OOM_PAUSE_S = 1 };
-
 /* Then, as PyTorch does, an event that only the next snapshot will show. */
 enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
 {
@@ -139,13 +137,12 @@ enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err)
     return wanted ? mt_live_dump_for(live, MT_SNAPSHOT_EXIT, err) : MT_OK;
 }
 
-/* With dump_lock. A program that tries sizes until one fits is not to spend its time on snapshots:
- * one written a moment ago answers for the refusals that follow. */
+/* With dump_lock. A snapshot written a moment ago answers for the refusals that follow. */
 static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_error *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (live->last_oom[0] && now.tv_sec - live->last_oom_s < OOM_PAUSE_S) {
+    if (live->last_oom[0] && now.tv_sec - live->last_oom_s < MT_SNAPSHOT_OOM_PAUSE_S) {
         memcpy(path, live->last_oom, sizeof live->last_oom);
         return MT_OK;
     }
@@ -157,7 +154,6 @@ static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_erro
     return MT_OK;
 }
 
-/* The snapshot of an out of memory, and a sentence that says where it is. */
 void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal)
 {
     struct mt_error err;

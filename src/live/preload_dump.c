@@ -20,8 +20,6 @@
 #include "preload.h"
 #include "preload_device.h"
 
-enum { OOM_PAUSE_S = 1 };
-
 static struct mt_preload_state *const watch = &mt_preload_state;
 
 void mt_preload_say(const char *text)
@@ -168,7 +166,7 @@ void mt_preload_dump_oom(void)
     if (mt_dump_lock_take(&watch->dump_lock, &cancel, &err) != MT_OK) {
         return;
     }
-    bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= OOM_PAUSE_S;
+    bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= MT_SNAPSHOT_OOM_PAUSE_S;
     if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
         mt_preload_failed(err.text);
     }

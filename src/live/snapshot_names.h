@@ -23,6 +23,10 @@ enum mt_snapshot_why {
     MT_SNAPSHOT_WHY_COUNT
 };
 
+/* A refusal gets none within so many seconds of the last one's: a program that tries sizes until
+ * one fits is not to spend its time on snapshots. */
+enum { MT_SNAPSHOT_OOM_PAUSE_S = 1 };
+
 /* Nothing written yet when zeroed. */
 struct mt_snapshot_names {
     bool any;
