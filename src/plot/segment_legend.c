@@ -13,10 +13,10 @@ static double key_row(struct mt_segment_picture *p, struct mt_box box, double y,
     struct mt_mark *m = mt_scene_rect(p->scene, box.x + 0.5, y + 2.5, 12, 12, fill);
     m->pattern = hatched ? MT_HATCHED : MT_SOLID;
     m->stroke = stroke;
-    mt_scene_text(p->scene, box.x + 22, y + 12, 12, t->text, what);
-    mt_scene_text(p->scene, box.x + box.w, y + 12, 12, t->text,
-                  mt_size_text(bytes, p->scene->style.size).s)
-        ->anchor = MT_ANCHOR_END;
+    struct mt_size_text size = mt_size_text(bytes, p->scene->style.size);
+    double room = box.w - 32 - mt_text_px(size.s, 12, false);
+    mt_scene_text_fit(p->scene, box.x + 22, y + 12, 12, t->text, room, false, what);
+    mt_scene_text(p->scene, box.x + box.w, y + 12, 12, t->text, size.s)->anchor = MT_ANCHOR_END;
     return y + 21;
 }
 
@@ -158,7 +158,7 @@ static double draw_keys(struct mt_segment_picture *p, struct mt_box box, double 
     }
     if (p->sum.pending) {
         y = key_row(p, box, y, waiting_color(p), t->trouble, true,
-                    "freed, waiting for another stream (counted above)", p->sum.pending);
+                    "of these freed, waiting for a stream", p->sum.pending);
     }
     if (p->gaps) {
         y = key_row(p, box, y, t->gap, t->faint, true, "addresses not mapped", p->gaps);

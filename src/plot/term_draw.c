@@ -53,8 +53,6 @@ void mt_canvas_text(struct mt_canvas *c, int x, int y, const char *text, uint32_
 
 /* ---- signs ---- */
 
-static const char *const SHADES[] = {"\u2588", "\u2592", "\u2593", "\u2591"};
-
 static const char *const SIGNS[][2] = {
     [MT_SIGN_LINE] = {"\u2500", "-"}, [MT_SIGN_CROSS] = {"\u2715", "X"},
     [MT_SIGN_BAR] = {"\u2502", "|"},  [MT_SIGN_CORNER] = {"\u2514", "+"},
@@ -72,10 +70,8 @@ const char *mt_term_fill(const struct mt_term_style *style, size_t band)
     static const char *const LETTERS[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
                                           "j", "k", "l", "m", "n", "o", "p", "q", "r",
                                           "s", "t", "u", "v", "w", "x", "y", "z"};
-    if (style->charset == MT_TERM_ASCII) {
-        return LETTERS[band % MT_COUNT(LETTERS)];
-    }
-    return style->color ? SHADES[0] : SHADES[band % MT_COUNT(SHADES)];
+    bool block = style->color && style->charset != MT_TERM_ASCII;
+    return block ? "\u2588" : LETTERS[band % MT_COUNT(LETTERS)];
 }
 
 /* ---- colours ---- */

@@ -2,7 +2,7 @@
 /*
  * A canvas of character cells, for pictures on a terminal. A cell is a character, or two colours
  * one over the other: half blocks double the rows where there is colour. Without colour bands are
- * told apart by shades of the block, in ASCII by letters.
+ * told apart by letters: of shades of the block the eye knows three or four.
  */
 #ifndef MEMTOOL_PLOT_TERM_DRAW_H
 #define MEMTOOL_PLOT_TERM_DRAW_H
@@ -33,7 +33,7 @@ void mt_canvas_put(struct mt_canvas *c, int x, int y, const char *text, uint32_t
 /* A text of single-width characters from (x, y) to the right. */
 void mt_canvas_text(struct mt_canvas *c, int x, int y, const char *text, uint32_t ink);
 
-/* How `band` (from 0) is drawn where there is no colour: a block in a shade, or a letter. */
+/* How `band` (from 0) is drawn: as a block where there is colour, else as a letter. */
 const char *mt_term_fill(const struct mt_term_style *style, size_t band);
 
 /* "─", "-" and the like. */
