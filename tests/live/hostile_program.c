@@ -179,6 +179,7 @@ static void *exit_here(void *ctx)
 static void exit_in_a_thread(void)
 {
     pthread_t thread;
+    EXPECT(memtool_malloc(1000, 0, NULL)); /* else it may end before there is anything to write */
     begin_churn();
     EXPECT(pthread_create(&thread, NULL, exit_here, NULL) == 0);
     end_churn();
