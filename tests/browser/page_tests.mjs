@@ -249,6 +249,19 @@ async function compiledStacks() {
     await clean(page);
 }
 
+// No two rows of the legend are called the same; what differs is what the picture names.
+async function legendTellsApart() {
+    for (const name of ['leak.pickle.gz', 'mlp.pickle.gz', 'transformer.pickle.gz']) {
+        const page = await browser.open(makePage(data(name)));
+        const rows = await page.value("[...document.querySelectorAll('#legend .entry:not(.total)')].map((e) => e.children[1].textContent + ' ' + e.children[3].textContent)");
+        equal(rows.filter((row, i) => rows.indexOf(row) !== i), [], `${name}: rows of one name`);
+        const svg = memtool('trace_plot', data(name), '-n', '40', '--format', 'svg', '-o', '-');
+        const deep = [...svg.matchAll(/(\d+ frames deep)</g)].map((m) => m[1]);
+        equal(deep.filter((words) => !rows.some((row) => row.endsWith(words))), [], `${name}: depths as in the picture`);
+        await clean(page);
+    }
+}
+
 // Nothing is cut or lies over something else, on small and on large screens.
 async function screens() {
     const cut = (what) => `[...document.querySelectorAll('${what}')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)`;
@@ -367,7 +380,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

@@ -264,4 +264,33 @@ class Stacks {
         const inner = frames.slice(0, telling).find((f) => f.line > 0 && f.file.endsWith('.py'));
         return [text(frames[telling]), inner ? `in ${text(inner)}` : ''];
     }
+
+    // The labels of a legend: of stacks that are called the same the second line is the frame at which they differ,
+    // as in pictures and tables (stack_difference.c).
+    labels(stacks) {
+        const labels = stacks.map((stack) => this.label(stack));
+        const groups = new Map();
+        labels.forEach((label, i) => {
+            const name = label.join('\n');
+            groups.set(name, [...(groups.get(name) ?? []), i]);
+        });
+        for (const group of groups.values()) {
+            const frames = group.map((i) => this.framesOf(stacks[i]));
+            const keys = frames.map((list) => list.map((f) => JSON.stringify([f.name, f.file, f.line])));
+            const sets = keys.map((list) => new Set(list));
+            group.forEach((at, member) => {
+                const others = (key) => sets.filter((set) => set.has(key)).length - 1;
+                const cost = frames[member].map((f, i) => others(keys[member][i]) * 3 + (f.file.endsWith('.py') ? 0 : f.name ? 1 : 2));
+                const best = cost.reduce((least, c, i) => (others(keys[member][i]) + 1 < group.length && !(c >= cost[least]) ? i : least), -1);
+                if (group.length === 1 || frames[member].length === 0) {
+                    return;
+                }
+                const f = frames[member][best];
+                const place = f ? [`differs at ${frameText(f, f.file.split(/[\\/]/).pop())}`] : [labels[at][1]].filter(Boolean);
+                const deep = f && others(keys[member][best]) === 0 ? [] : [`${frames[member].length} frames deep`];
+                labels[at] = [labels[at][0], [...place, ...deep].join(', ')];
+            });
+        }
+        return labels;
+    }
 }

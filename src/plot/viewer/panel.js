@@ -50,8 +50,9 @@ function showLegend(app) {
     const whole = device.liveAt(device.peak);
     const legend = document.getElementById('legend');
     legend.replaceChildren(element('h2', '', device.n ? 'Held at the peak' : 'Alive in the file'));
-    device.bands.forEach(([stack, bytes]) => { // most first: what does not fit is what matters least
-        const [name, under] = app.stacks.label(stack);
+    const labels = app.stacks.labels(device.bands.map(([stack]) => stack));
+    device.bands.forEach(([stack, bytes], i) => { // most first: what does not fit is what matters least
+        const [name, under] = labels[i];
         const entry = legendEntry(stackColour(device, stack), name, under, bytes, whole);
         entry.addEventListener('click', () => app.showStack(stack, `${sizeText(bytes)} at the peak`));
         legend.append(entry);
