@@ -75,8 +75,8 @@ const char *memtool_last_error(void);
  *   on_oom:True|False       write a snapshot when memory runs out; default True
  *   at_exit:True|False      and when the process ends; default False
  *   signal:NAME             and on this signal (USR2), unless the program has a handler for it;
- * TERM, INT and QUIT end the program behind the snapshot, as ever every:SECONDS           and every
- * so often
+ *                           TERM, INT and QUIT then end the program, as ever
+ *   every:SECONDS           and every so often
  *
  * Those that come by themselves do not overwrite each other: the first has the name as given, later
  * ones of another moment the reason before the suffix (run.exit.pickle). Of refusals, which get at

@@ -162,7 +162,7 @@ static void begin(void)
         start(first);
         return;
     }
-    struct mt_error none;
+    struct mt_error none = {0};
     struct mt_error *err = first ? &first->err : &none;
     if (!first) {
         (void)!mt_fail_nomem(err);
