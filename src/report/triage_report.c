@@ -336,7 +336,8 @@ static void build_steps(struct screen *c)
 /* What there was no room for, named in the last line. */
 struct left_out {
     int steps, hints;
-    struct mt_buf names; /* of the hints */
+    struct mt_buf names; /* of the hints, but for the last */
+    struct mt_str last;
     bool recipe;
 };
 
@@ -374,8 +375,10 @@ static void print_hints(struct screen *c, struct left_out *left)
             continue;
         }
         mt_buf_reset(&c->text);
-        mt_buf_text(&left->names, left->hints++ ? ", " : "");
-        mt_buf_str(&left->names, a->text);
+        mt_buf_text(&left->names, left->names.n ? ", " : "");
+        mt_buf_str(&left->names, left->last);
+        left->last = a->text;
+        left->hints++;
     }
 }
 
@@ -404,6 +407,8 @@ static void print_left_out(struct screen *c, struct left_out *left)
     if (left->hints > 0) {
         mt_buf_text(&line, "; why ");
         mt_buf_str(&line, mt_buf_view(&left->names));
+        mt_buf_text(&line, left->names.n ? " and " : "");
+        mt_buf_str(&line, left->last);
         mt_buf_text(&line, left->hints == 1 ? " is" : " are");
         mt_buf_text(&line, " not the cure here");
     }
