@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading text that is packed with gzip, in bounded memory. */
+/* Reading text that is packed with gzip, up to four times, in bounded memory. */
 #ifndef MEMTOOL_UNPACKED_H
 #define MEMTOOL_UNPACKED_H
 

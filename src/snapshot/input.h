@@ -79,9 +79,26 @@ struct mt_byte_source *mt_source_fd(int fd, bool owned, uint64_t *position) MT_N
 /* Memory, in pieces of at most `chunk` bytes (0 = whole). The bytes are borrowed. */
 struct mt_byte_source *mt_source_memory(const void *p, size_t n, size_t chunk) MT_NODISCARD;
 
+/*
+ * Deflate makes at most 1032 bytes of one. Snapshots reach 15 (pickle) to 100 (JSON, whose stacks
+ * are written out for each event), logs less: what is far above that and large is a bomb.
+ */
+enum { MT_BOMB_RATIO = 200, MT_BOMB_MIB = 128 };
+static inline bool mt_is_bomb(uint64_t packed, uint64_t unpacked)
+{
+    return unpacked >> 20 >= MT_BOMB_MIB && unpacked / MT_BOMB_RATIO > packed;
+}
+
+/* What a gzip source does with bytes in front of a damage that it has unpacked in one go. */
+enum mt_damaged {
+    MT_DAMAGED_REFUSE, /* a snapshot whose checksum is wrong must not be read as if it were right */
+    MT_DAMAGED_GIVE    /* they are handed out, and the next read fails */
+};
+
 /* The layers below take over the input, also on failure; it stands at the first byte of the
  * wrapper. NULL: *err says why. */
-struct mt_byte_source *mt_source_gzip(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
+struct mt_byte_source *mt_source_gzip(struct mt_input *below, enum mt_damaged damaged,
+                                      struct mt_error *err) MT_NODISCARD;
 struct mt_byte_source *mt_source_zip(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
 struct mt_byte_source *mt_source_html(struct mt_input *below, struct mt_error *err) MT_NODISCARD;
 

@@ -194,7 +194,7 @@ static enum mt_status unwrap(struct reading *r, enum layer layer)
     struct mt_byte_source *s = NULL;
     r->in.max = 0; /* the limit is one of unpacked bytes */
     switch (layer) {
-    case LAYER_GZIP: s = mt_source_gzip(&r->in, r->err); break;
+    case LAYER_GZIP: s = mt_source_gzip(&r->in, MT_DAMAGED_REFUSE, r->err); break;
     case LAYER_ZIP: s = mt_source_zip(&r->in, r->err); break;
     default: s = mt_source_html(&r->in, r->err); break;
     }

@@ -31,12 +31,6 @@ static enum mt_status below_failed(const struct mt_input *below, struct mt_error
 
 /* ---- deflate: gzip and compressed zip entries ---- */
 
-/*
- * Deflate makes at most 1 byte of 1032. Snapshots reach 15 (pickle) to 100 (JSON, whose stacks are
- * written out for each event), so what is far above that and large is no snapshot but a bomb.
- */
-enum { BOMB_RATIO = 200, BOMB_MIB = 128 };
-
 struct inflate_source {
     struct mt_byte_source face;
     struct mt_input below;
@@ -44,6 +38,8 @@ struct inflate_source {
     uint64_t packed, unpacked; /* bytes so far */
     bool members;              /* gzip: another member may follow */
     bool done;
+    bool gives;             /* MT_DAMAGED_GIVE */
+    struct mt_error damage; /* found behind what was given; code MT_OK: none */
 };
 
 static void inflate_close(struct mt_byte_source *self)
@@ -96,7 +92,7 @@ static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *er
 static enum mt_status refuse_bomb(struct mt_error *err)
 {
     mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
-            "it unpacks to more than %d times its size; no snapshot does that", BOMB_RATIO);
+            "it unpacks to more than %d times its size; no snapshot does that", MT_BOMB_RATIO);
     return mt_hint(err, "if you trust it: gzip -dc FILE | memtool VERB --max-input SIZE -");
 }
 
@@ -107,13 +103,17 @@ static enum mt_status inflate_read(struct mt_byte_source *self, uint8_t *p, size
     uInt room = n < (1u << 30) ? (uInt)n : 1u << 30;
     s->z.next_out = p;
     s->z.avail_out = room;
-    while (s->z.avail_out == room && !s->done) {
-        MT_TRY(inflate_some(s, err));
+    enum mt_status status = s->damage.code;
+    while (status == MT_OK && s->z.avail_out == room && !s->done) {
+        status = inflate_some(s, &s->damage);
+    }
+    if (status != MT_OK && (!s->gives || s->z.avail_out == room)) {
+        *err = s->damage;
+        return status;
     }
     *got = room - s->z.avail_out;
     s->unpacked += *got;
-    bool large = s->unpacked >> 20 >= BOMB_MIB;
-    return large && s->unpacked / BOMB_RATIO > s->packed ? refuse_bomb(err) : MT_OK;
+    return mt_is_bomb(s->packed, s->unpacked) ? refuse_bomb(err) : MT_OK;
 }
 
 static struct mt_byte_source *inflate_new(struct mt_input *below, int window_bits, bool members,
@@ -133,9 +133,14 @@ static struct mt_byte_source *inflate_new(struct mt_input *below, int window_bit
     return &s->face;
 }
 
-struct mt_byte_source *mt_source_gzip(struct mt_input *below, struct mt_error *err)
+struct mt_byte_source *mt_source_gzip(struct mt_input *below, enum mt_damaged damaged,
+                                      struct mt_error *err)
 {
-    return inflate_new(below, 15 + 16, true, err);
+    struct mt_byte_source *face = inflate_new(below, 15 + 16, true, err);
+    if (face) {
+        ((struct inflate_source *)face)->gives = damaged == MT_DAMAGED_GIVE;
+    }
+    return face;
 }
 
 /* ---- plain bytes: stored zip entries ---- */

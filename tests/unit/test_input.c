@@ -140,7 +140,7 @@ START_TEST(gzip_of_several_members)
         struct mt_input in;
         struct mt_error err;
         open_memory(&below, all, packed + more + 3, chunk, 0);
-        struct mt_byte_source *source = mt_source_gzip(&below, &err);
+        struct mt_byte_source *source = mt_source_gzip(&below, MT_DAMAGED_REFUSE, &err);
         ck_assert_ptr_nonnull(source);
         ck_assert_int_eq(mt_input_init(&in, source, 0, &err), MT_OK);
         drain(&in, p, n);
