@@ -2,6 +2,7 @@
 /* A line of JSON, key after key, without a tree in between. */
 #include "json_line.h"
 
+#include <memtool/checked.h>
 #include <memtool/report.h>
 #include <memtool/safe_char.h>
 
@@ -93,10 +94,10 @@ static void add_escape(struct mt_buf *b, uint32_t code)
     add_unit(b, code);
 }
 
-/* How many bytes at the start need no escape. */
-static size_t plain(struct mt_str s)
+/* How many of the first n bytes, all of them safe ASCII, need no escape. */
+static size_t plain(struct mt_str s, size_t n)
 {
-    size_t n = mt_str_ascii(s), i = 0;
+    size_t i = 0;
     while (i < n && s.p[i] != '"' && s.p[i] != '\\') {
         i++;
     }
@@ -125,12 +126,15 @@ void mt_line_str(struct mt_buf *b, const char *key, struct mt_str s)
 {
     mt_line_key(b, key);
     mt_buf_char(b, '"');
+    size_t ascii = 0; /* bytes of s known to be safe: a text of quotes is looked at once */
     while (s.n) {
-        size_t n = plain(s);
+        ascii = ascii ? ascii : mt_str_ascii(s);
+        size_t n = plain(s, ascii);
         mt_buf_add(b, s.p, n);
         if (n == 0) {
             n = add_character(b, s);
         }
+        ascii = mt_sub_sat(ascii, n);
         s = (struct mt_str){s.p + n, s.n - n};
     }
     mt_buf_char(b, '"');

@@ -81,4 +81,20 @@ START_TEST(as_cjson)
 }
 END_TEST
 
-UNIT_MAIN("json_line", as_cjson)
+/* The square of this would take hours. */
+START_TEST(backslashes_without_end)
+{
+    enum { N = 1 << 19, EACH = 8 };
+    struct mt_buf raw = {0}, line = {0};
+    for (int i = 0; i < N; i++) {
+        mt_buf_add(&raw, "\\x1b[31\"", EACH);
+    }
+    mt_line_str(&line, "s", mt_buf_view(&raw));
+    ck_assert(!raw.failed && !line.failed);
+    ck_assert_uint_eq(line.n, 7 + (EACH + 2) * (size_t)N);
+    mt_buf_release(&raw);
+    mt_buf_release(&line);
+}
+END_TEST
+
+UNIT_MAIN("json_line", as_cjson, backslashes_without_end)
