@@ -371,6 +371,25 @@ enum mt_status mt_machine_dup(struct mt_machine *m)
     return push(m, w);
 }
 
+/* What becomes of a list or dictionary is told to one memo entry only. */
+static enum mt_status refuse_second_name(struct mt_machine *m, mt_word w, uint64_t index)
+{
+    uint64_t before = 0;
+    if (mt_word_tag(w) == MT_TAG_FRESH_DICT || mt_word_tag(w) == MT_TAG_FRESH_LIST) {
+        before = mt_word_payload(w);
+    } else if (mt_word_tag(w) == MT_TAG_CONTAINER) {
+        const struct mt_container *c = mt_container_of(m, w);
+        before = c->kind == MT_CONTAINER_TUPLE ? 0 : c->memo;
+    }
+    if (before && before != index + 1) {
+        return FAIL(m,
+                    "one object gets two memo indexes, %" PRIu64 " and %" PRIu64
+                    "; no known writer does that",
+                    before - 1, index);
+    }
+    return MT_OK;
+}
+
 enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
 {
     mt_word w = 0;
@@ -379,6 +398,7 @@ enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
         return FAIL(m, "memo index %" PRIu64 " is larger than the bytes before it", index);
     }
     enum mt_tag tag = mt_word_tag(w);
+    MT_TRY(refuse_second_name(m, w, index));
     if (tag == MT_TAG_FRESH_DICT || tag == MT_TAG_FRESH_LIST) {
         w = mt_word_make(tag, index + 1);
         m->stack.v[m->stack.n - 1] = w;

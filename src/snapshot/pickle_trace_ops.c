@@ -73,6 +73,9 @@ static inline bool memoize(struct cursor *c, struct mt_machine *m)
     }
     enum mt_tag tag = mt_word_tag(*last);
     if (tag == MT_TAG_FRESH_DICT || tag == MT_TAG_FRESH_LIST) {
+        if (mt_word_payload(*last)) {
+            return false; /* it has an index: the loop refuses */
+        }
         *last = mt_word_make(tag, index + 1);
     }
     m->torn = !mt_memo_put(&m->memo, index, *last);

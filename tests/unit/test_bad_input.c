@@ -64,6 +64,12 @@ static const struct row {
     {BYTES("\x80\x04]h\x07."), MT_FORMAT, 3, "memo index 7 was never stored"},
     {BYTES("\x80\x04]r\xff\xff\xff\xff."), MT_FORMAT, 3,
      "memo index 4294967295 is larger than the bytes before it"},
+    {BYTES("\x80\x04]q\0q\1."), MT_FORMAT, 5,
+     "one object gets two memo indexes, 0 and 1; no known writer does that"},
+    {BYTES("\x80\x04]\x94\x94."), MT_FORMAT, 4,
+     "one object gets two memo indexes, 0 and 1; no known writer does that"},
+    {BYTES("\x80\x04}\x94(K\1K\2u\x94."), MT_FORMAT, 10,
+     "one object gets two memo indexes, 0 and 1; no known writer does that"},
     {BYTES("\x80\x04"
            "0."),
      MT_FORMAT, 2, "POP with nothing to pop"},
