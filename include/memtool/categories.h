@@ -59,7 +59,8 @@ extern const char *const MT_CATEGORY_RULES[];
 /* What each allocation of a trace is for; indexes as in the replay. */
 struct mt_categories {
     const struct mt_replay *replay;
-    unsigned char *stacks; /* enum mt_category by stack id, UNKNOWN where no rule fits */
+    unsigned char *stacks; /* enum mt_category by stack id, UNKNOWN where no rule fits and of
+                              stacks that the trace does not name */
     unsigned char *events; /* enum mt_category by event; 0 where it is no alloc */
 };
 

@@ -238,28 +238,44 @@ static unsigned char category_of_rule(const struct mt_rules *r, size_t rule)
     return rule < r->list.n ? (unsigned char)r->list.v[rule].category : MT_CATEGORY_UNKNOWN;
 }
 
-static bool sort_stacks(struct mt_categories *c, const struct mt_rules *r,
-                        const struct mt_snapshot *s)
+/* The category of a stack by its frames, each of which is compared with the rules once. */
+static unsigned char category_of_stack(const struct mt_rules *r, const struct mt_snapshot *s,
+                                       uint32_t stack, uint32_t *of_frame)
 {
-    uint32_t *of_frame = mt_mem_alloc(s->n_frames, sizeof *of_frame);
-    c->stacks = mt_mem_zalloc(s->n_stacks ? s->n_stacks : 1, 1);
-    if (!of_frame || !c->stacks) {
-        mt_mem_free(of_frame);
-        return false;
-    }
-    for (size_t i = 1; i < s->n_frames; i++) {
-        of_frame[i] = (uint32_t)rule_of_frame(r, s, &s->frames[i]);
-    }
-    for (size_t i = 1; i < s->n_stacks; i++) {
-        uint32_t first = UINT32_MAX;
-        for (uint32_t k = 0; k < s->stacks[i].n; k++) {
-            uint32_t rule = of_frame[s->stack_frames[s->stacks[i].first + k]];
-            first = rule < first ? rule : first;
+    uint32_t first = UINT32_MAX;
+    for (uint32_t k = 0; k < s->stacks[stack].n; k++) {
+        uint32_t frame = s->stack_frames[s->stacks[stack].first + k];
+        if (of_frame[frame] == 0) {
+            of_frame[frame] = (uint32_t)rule_of_frame(r, s, &s->frames[frame]) + 1;
         }
-        c->stacks[i] = category_of_rule(r, first);
+        first = of_frame[frame] - 1 < first ? of_frame[frame] - 1 : first;
+    }
+    return category_of_rule(r, first);
+}
+
+/* Of the stacks that this trace names: others may be those of ten thousand devices. */
+static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
+                        const struct mt_replay *r)
+{
+    const struct mt_snapshot *s = r->snapshot;
+    size_t n = s->n_stacks ? s->n_stacks : 1;
+    uint32_t *of_frame = mt_mem_zalloc(s->n_frames ? s->n_frames : 1, sizeof *of_frame);
+    unsigned char *named = mt_mem_zalloc(n, 1);
+    c->stacks = mt_mem_zalloc(n, 1);
+    bool ok = of_frame && named && c->stacks;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        named[r->events[i].stack] = 1;
+    }
+    for (size_t i = 0; ok && i < r->ghosts.n; i++) {
+        named[r->ghosts.v[i].stack] = 1;
+    }
+    for (size_t i = 1; ok && i < s->n_stacks; i++) {
+        c->stacks[i] = named[i] ? category_of_stack(rules, s, (uint32_t)i, of_frame)
+                                : (unsigned char)MT_CATEGORY_UNKNOWN;
     }
     mt_mem_free(of_frame);
-    return true;
+    mt_mem_free(named);
+    return ok;
 }
 
 /* ---- events ---- */
@@ -354,7 +370,7 @@ enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules
     *c = (struct mt_categories){.replay = r};
     struct sorter x = {.c = c, .rules = rules, .s = r->snapshot};
     c->events = mt_mem_zalloc(r->n ? r->n : 1, 1);
-    if (!c->events || !sort_stacks(c, rules, r->snapshot)) {
+    if (!c->events || !sort_stacks(c, rules, r)) {
         return mt_fail_nomem(err);
     }
     enum mt_status status = mt_annotation_cursor_init(&x.at, r->snapshot, r->device, err);

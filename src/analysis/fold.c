@@ -5,6 +5,7 @@
  * block of PyTorch 1.13 and 2.0 lists everything that lived in it since it was last whole. Sums per
  * stack are the honest figures: block sizes of active blocks only.
  */
+#include <memtool/mem.h>
 #include <memtool/fold.h>
 
 #include <stdlib.h>
@@ -195,6 +196,12 @@ static void drop_empty_rows(struct mt_stack_sums *t)
     }
     t->rows.n = kept;
     mt_stack_sums_sort(t, MT_STACKS_BY_BYTES, false);
+    /* one of these may be kept for each of many devices, and few stacks are of any one */
+    struct mt_stack_sum *less = mt_mem_realloc(t->rows.v, kept ? kept : 1, sizeof *less);
+    if (less) {
+        t->rows.v = less;
+        t->rows.cap = kept ? kept : 1;
+    }
 }
 
 static void sum_segment(struct mt_stack_sums *t, const struct mt_snapshot *s, struct mt_filtered *f,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <memtool/builder.h>
+#include <memtool/categories.h>
 #include <memtool/device_segments.h>
 #include <memtool/ranks.h>
 #include <memtool/totals.h>
@@ -201,6 +202,31 @@ START_TEST(walks_meet_each_segment_once)
 }
 END_TEST
 
+/* Each with a stack of its own. */
+START_TEST(categories_of_many_devices)
+{
+    enum { N = 10000 };
+    struct mt_rules *rules = NULL;
+    make_begin(&m);
+    for (int i = 0; i < N; i++) {
+        make_event(&m, MT_ACTION_ALLOC, BASE, 512, make_stack(&m, "train.py", i + 1, "step"));
+        make_trace(&m);
+    }
+    make_end(&m);
+    ck_assert_int_eq(mt_rules_new(MT_STR(""), &rules, &err), MT_OK);
+    for (int32_t device = 0; device < N; device++) {
+        struct mt_replay r;
+        struct mt_categories c;
+        ck_assert_int_eq(mt_replay_init(&r, &m.s, device, &err), MT_OK);
+        ck_assert_int_eq(mt_categories_find(&c, rules, &r, &err), MT_OK);
+        mt_categories_release(&c);
+        mt_replay_release(&r);
+    }
+    mt_rules_free(rules);
+    make_free(&m);
+}
+END_TEST
+
 UNIT_MAIN("scale", pools_and_streams_of_the_builder, totals_of_many_streams_and_pools,
           stacks_of_a_rank, pieces_of_many_segments, names_of_megabytes_in_a_picture,
-          segments_of_many_devices, walks_meet_each_segment_once)
+          segments_of_many_devices, walks_meet_each_segment_once, categories_of_many_devices)
