@@ -135,7 +135,7 @@ void mt_table_stack(struct mt_table *t, const struct mt_buf *b, size_t from,
                     const struct mt_snapshot *s, uint32_t stack)
 {
     mt_table_buf(t, b);
-    if (stack && s->stacks[stack].n && t->cells.n) {
+    if (!t->failed && stack && s->stacks[stack].n) { /* the last cell is this one */
         struct mt_named_stack row = {{s, stack}, t->cells.v[t->cells.n - 1].text, t->cells.n - 1};
         row.name += from < strlen(row.name) ? from : 0;
         t->failed |= !mt_vec_push(&t->stacks, row);
