@@ -347,6 +347,9 @@ void mt_log_fields_derive(struct mt_incident *incident)
 {
     struct mt_oom_numbers *n = &incident->numbers;
     bool allocated = mt_oom_has(n, MT_OOM_ALLOCATED);
+    if (mt_oom_get(n, MT_OOM_TOTAL) == 0) { /* a card of 0 bytes says nothing of the card */
+        n->present &= ~(1u << MT_OOM_TOTAL);
+    }
     if (allocated && mt_oom_has(n, MT_OOM_UNALLOCATED)) {
         derive(n, MT_OOM_RESERVED, mt_add_sat(n->v[MT_OOM_ALLOCATED], n->v[MT_OOM_UNALLOCATED]));
     } else if (allocated && mt_oom_has(n, MT_OOM_RESERVED)) {
