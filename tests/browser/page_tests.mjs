@@ -334,6 +334,13 @@ async function hostile() {
     await page.key('2');
     equal(await page.value('memtool.flame.boxes.length > 1'), true, 'the flame graph is drawn');
     await clean(page);
+    const turned = join(folder, 'turned.json');
+    const names = memtool('convert', data('frag_oom.pickle'), '--format', 'json', '-o', '-');
+    writeFileSync(turned, names.replaceAll('train', 'tr\u202eain\u200b'));
+    const other = await browser.open(makePage(turned));
+    equal(await other.value("/[\\u202e\\u200b]/.test(document.body.textContent)"), false, 'no name turns the writing around');
+    equal(await other.value("document.body.textContent.includes('tr\\\\u202eain\\\\u200b')"), true, 'what is unseen is written out');
+    await clean(other);
 }
 
 async function stateIsQuick(page, name) {

@@ -41,6 +41,16 @@ async function readColumn(id, Type) {
     return new Type(bytes.buffer, 0, bytes.length / Type.BYTES_PER_ELEMENT);
 }
 
+// Characters that cannot be seen, or that turn the writing around, are written as text: as everywhere else, see
+// src/support/safe_char.c.
+const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb]/g;
+
+function written(c) {
+    const code = c.charCodeAt(0).toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`;
+}
+
 async function readJson(id) {
-    return JSON.parse(new TextDecoder().decode(await readBytes(id)));
+    const text = new TextDecoder().decode(await readBytes(id));
+    return JSON.parse(text, (_, value) => (typeof value === 'string' ? value.replace(UNSEEN, written) : value));
 }
