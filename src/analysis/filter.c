@@ -180,6 +180,16 @@ static bool matches(const regex_t *expression, const char *text, bool *ok)
     return found == 0;
 }
 
+/* glibc's regexec calls it no match when it runs out of memory for its states; what it would have
+ * needed for one is asked for once more. */
+static bool has_memory_left(void)
+{
+    enum { STATE_BYTES = 4096 };
+    void *p = mt_mem_alloc(STATE_BYTES, 1);
+    mt_mem_free(p);
+    return p != NULL;
+}
+
 /* All frames at once, where running out of memory can still be told. */
 static bool match_frames(struct mt_filtered *f)
 {
@@ -202,7 +212,7 @@ static bool match_frames(struct mt_filtered *f)
         }
     }
     mt_buf_release(&line);
-    return ok;
+    return ok && has_memory_left();
 }
 
 static bool init_verdicts(struct mt_filtered *f)
