@@ -208,6 +208,12 @@ static enum mt_status find_summaries(struct summaries *x, const struct mt_snapsh
 static enum mt_status report_snapshot(const struct mt_report *r, const struct mt_snapshot *s,
                                       int64_t device, bool one_line, struct mt_error *err)
 {
+    if (r->separator && !r->json) {
+        (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                      "the summary of a snapshot is PyTorch's drawing, which is no table");
+        mt_hint(err, "memtool summary --json is for programs, memtool stats --csv has a table");
+        return MT_USAGE;
+    }
     struct summaries x = {0};
     enum mt_status status = find_summaries(&x, s, device, err);
     if (status == MT_OK && device >= 0 && !x.list.n) {
