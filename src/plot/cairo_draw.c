@@ -219,7 +219,7 @@ enum mt_status mt_paint_pdf(const struct mt_scene *s, double scale, FILE *out, s
     (void)scale; /* every size is sharp */
     cairo_surface_t *surface =
         cairo_pdf_surface_create_for_stream(write_piece, out, s->width, s->height);
-    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, s->title.p ? s->title.p : "");
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, mt_scene_str(s, s->title));
     /* A date is written unless one is set; the epoch stands for "the same for the same input". */
     cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "1970-01-01T00:00:00Z");
     cairo_status_t status = paint_on(surface, s, 1);

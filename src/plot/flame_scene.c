@@ -241,9 +241,10 @@ static void draw_empty(struct flame *f)
 
 static void scene_title(struct mt_scene *s, const struct mt_flame_panel *panel)
 {
-    mt_buf_printf(&s->title, "%s of ", panel->title);
-    mt_buf_str(&s->title, mt_str_basename(mt_str_from(panel->file)));
-    s->failed |= s->title.failed;
+    struct mt_buf title = {0};
+    mt_buf_printf(&title, "%s of ", panel->title);
+    mt_buf_str(&title, mt_str_basename(mt_str_from(panel->file)));
+    s->title = mt_scene_take(s, &title);
 }
 
 enum mt_status mt_plot_flame(struct mt_scene *s, const struct mt_flame_panel *panel,

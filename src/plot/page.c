@@ -9,34 +9,39 @@
 #include <string.h>
 
 #include "page_parts.h"
+#include "scene.h"
 
-static void escape_html(FILE *out, struct mt_str s)
+static void escape_html(FILE *out, const char *text)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        switch (c) {
+    for (; *text; text++) {
+        switch (*text) {
         case '<': fputs("&lt;", out); break;
         case '>': fputs("&gt;", out); break;
         case '&': fputs("&amp;", out); break;
         case '"': fputs("&quot;", out); break;
-        default: fputc(c < 0x20 || c == 0x7f ? ' ' : c, out); break;
+        default: fputc(*text, out); break;
         }
     }
 }
 
-static void head(FILE *out, const struct mt_page_options *o)
+static enum mt_status head(FILE *out, const struct mt_page_options *o, struct mt_error *err)
 {
+    struct mt_buf title = {0};
+    mt_text_keep_safe(&title, mt_str_basename(mt_str_from(o->file)).p);
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
             "script-src '%s'; style-src '%s'; base-uri 'none'; form-action 'none'\">\n"
             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
             mt_embedded_script_sha256, mt_embedded_style_sha256);
-    escape_html(out, mt_str_basename(mt_str_from(o->file)));
+    escape_html(out, title.p ? title.p : "");
     fputs(" - memtool</title>\n<style>", out);
     fwrite(mt_embedded_style, 1, mt_embedded_style_n, out);
     fputs("</style>\n</head>\n<body>\n", out);
     fwrite(mt_embedded_markup, 1, mt_embedded_markup_n, out);
+    enum mt_status status = title.failed ? mt_fail_nomem(err) : MT_OK;
+    mt_buf_release(&title);
+    return status;
 }
 
 static enum mt_status body(FILE *out, const struct mt_snapshot *s, const struct mt_page_options *o,
@@ -69,7 +74,9 @@ enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_o
     enum mt_status status = mt_devices_find(&devices, s, false, err);
     if (status == MT_OK) {
         choose(&devices, o->device);
-        head(out, o);
+        status = head(out, o, err);
+    }
+    if (status == MT_OK) {
         status = body(out, s, o, &devices, err);
     }
     mt_devices_release(&devices);

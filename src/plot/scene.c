@@ -34,7 +34,6 @@ void mt_scene_free(struct mt_scene *s)
     mt_vec_release(&s->marks);
     mt_vec_release(&s->points);
     mt_buf_release(&s->texts);
-    mt_buf_release(&s->title);
     mt_mem_free(s);
 }
 
@@ -151,7 +150,7 @@ void mt_scene_point(struct mt_scene *s, double x, double y)
         return;
     }
     struct mt_mark *m = &s->marks.v[s->marks.n - 1];
-    struct mt_point p = {x, y}, *v = s->points.v + m->first;
+    struct mt_point p = {x, y}, *v = m->n ? s->points.v + m->first : NULL;
     if (m->n >= 2 && between(v[m->n - 2], v[m->n - 1], p)) {
         v[m->n - 1] = p;
     } else if (mt_vec_push(&s->points, p)) {
@@ -305,7 +304,7 @@ static void dump_mark(const struct mt_scene *s, const struct mt_mark *m, struct 
 
 void mt_scene_dump(const struct mt_scene *s, struct mt_buf *out)
 {
-    mt_buf_printf(out, "scene %gx%g '%s'\n", s->width, s->height, s->title.p ? s->title.p : "");
+    mt_buf_printf(out, "scene %gx%g '%s'\n", s->width, s->height, mt_scene_str(s, s->title));
     for (size_t i = 0; i < s->marks.n; i++) {
         dump_mark(s, &s->marks.v[i], out);
     }

@@ -52,7 +52,7 @@ struct mt_scene {
     const struct mt_theme *theme;
     double width, height;
     enum mt_scene_script script;
-    struct mt_buf title; /* what the picture is, for readers that cannot see it */
+    uint32_t title; /* offset into texts: what the picture is, for readers that cannot see it */
     MT_VEC(struct mt_mark) marks;
     MT_VEC(struct mt_point) points;
     struct mt_buf texts;    /* NUL-terminated strings; offset 0 is "" */

@@ -258,10 +258,11 @@ enum mt_status mt_plot_segments(struct mt_scene *s, const struct mt_segment_pane
         s->marks.v[0].h = height;
     }
     if (n > 0) {
-        mt_buf_text(&s->title, "Allocator state of ");
-        mt_buf_str(&s->title, mt_str_basename(mt_str_from(panels[0].file)));
-        mt_buf_printf(&s->title, ", %s", panels[0].moment);
-        s->failed |= s->title.failed;
+        struct mt_buf title = {0};
+        mt_buf_text(&title, "Allocator state of ");
+        mt_buf_str(&title, mt_str_basename(mt_str_from(panels[0].file)));
+        mt_buf_printf(&title, ", %s", panels[0].moment);
+        s->title = mt_scene_take(s, &title);
     }
     return s->failed ? mt_fail_nomem(err) : MT_OK;
 }

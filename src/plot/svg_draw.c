@@ -294,7 +294,7 @@ static void head(struct svg *g)
                   "viewBox=\"0 0 %.0f %.0f\" font-family=\"" FONTS "\" font-size=\"12\" "
                   "role=\"img\" aria-label=\"",
                   s->width, s->height, s->width, s->height);
-    escaped(&g->b, s->title.p ? s->title.p : "");
+    escaped(&g->b, mt_scene_str(g->s, s->title));
     mt_buf_text(&g->b, "\">\n<defs>\n");
     patterns(g);
     mt_buf_text(&g->b, "</defs>\n");

@@ -422,11 +422,12 @@ static void place_panel(struct mt_chart *c, const struct layout *l)
 
 static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
 {
-    mt_buf_printf(&s->title, "%s of ", mt_trace_title(p));
-    mt_buf_str(&s->title, mt_str_basename(mt_str_from(p->file)));
-    mt_buf_printf(&s->title, ", device %d, peak %s", (int)p->timeline->device,
+    struct mt_buf title = {0};
+    mt_buf_printf(&title, "%s of ", mt_trace_title(p));
+    mt_buf_str(&title, mt_str_basename(mt_str_from(p->file)));
+    mt_buf_printf(&title, ", device %d, peak %s", (int)p->timeline->device,
                   mt_size_text(p->timeline->peak, s->style.size).s);
-    s->failed |= s->title.failed;
+    s->title = mt_scene_take(s, &title);
 }
 
 enum mt_status mt_plot_look_init(struct mt_timeline *t, const struct mt_replay *r,

@@ -21,7 +21,7 @@ START_TEST(as_text)
 {
     struct mt_scene *s = fresh();
     struct mt_buf b = {0};
-    mt_buf_text(&s->title, "two marks");
+    s->title = mt_scene_keep(s, "two marks");
     mt_scene_rect(s, 1, 2, 30.25, 4, 0x112233ff)->tip = mt_scene_keep(s, "a tip");
     mt_scene_line(s, 0, 0, 10, 10, 0xff, 1);
     mt_scene_group(s, "f", 0);
