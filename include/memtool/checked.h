@@ -17,6 +17,17 @@ static inline uint64_t mt_add_sat(uint64_t a, uint64_t b)
     return mt_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* From one time to another, negative where `to` is earlier; at most INT64_MAX
+ * away, so that it is never taken for MT_NO_TIME. All in the same unit. */
+static inline int64_t mt_time_between(int64_t from, int64_t to)
+{
+    int64_t d;
+    if (!mt_sub_overflow(to, from, &d) && d != INT64_MIN) {
+        return d;
+    }
+    return to < from ? -INT64_MAX : INT64_MAX;
+}
+
 /* a - b, or 0 where b is larger. */
 static inline uint64_t mt_sub_sat(uint64_t a, uint64_t b)
 {

@@ -261,7 +261,9 @@ static enum mt_status find_moment(struct holder *h, struct mt_error *err)
     out->time_us = out->since_us = MT_NO_TIME;
     if (out->events_done && h->r->events[0].time_us != MT_NO_TIME) {
         out->time_us = h->r->events[out->events_done - 1].time_us;
-        out->since_us = (int64_t)((uint64_t)out->time_us - (uint64_t)h->r->events[0].time_us);
+    }
+    if (out->time_us != MT_NO_TIME) {
+        out->since_us = mt_time_between(h->r->events[0].time_us, out->time_us);
     }
     out->reserved_bytes = reserved_after(h->r, out->events_done);
     return MT_OK;

@@ -2,6 +2,7 @@
 /* segment_plot: what the allocator's state looks like at a moment. */
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/plot.h>
 #include <memtool/query.h>
 #include <memtool/report_plots.h>
@@ -112,7 +113,8 @@ static void say_moment(struct mt_buf *b, enum mt_moment_kind kind, const struct 
     int64_t us = r->events[done - 1].time_us, first = r->events[0].time_us;
     mt_buf_printf(b, kind == MT_AT_EVENT ? " event %s" : " (event %s", mt_count_text(done - 1).s);
     if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
-        mt_buf_printf(b, kind == MT_AT_EVENT ? " (%s)" : ", %s", mt_duration_text(us - first).s);
+        mt_buf_printf(b, kind == MT_AT_EVENT ? " (%s)" : ", %s",
+                      mt_duration_text(mt_time_between(first, us)).s);
     }
     mt_buf_text(b, kind == MT_AT_EVENT ? "" : ")");
 }

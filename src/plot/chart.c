@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/compiler.h>
 
 #include "axis.h"
@@ -131,9 +132,9 @@ static void find_times(const struct mt_chart *c, const struct mt_axis *a, struct
         int64_t us =
             event < c->panel->replay->n ? c->panel->replay->events[event].time_us : MT_NO_TIME;
         bool known = us != MT_NO_TIME && us >= t->first_us;
-        out->us[i] = known ? us - t->first_us : MT_NO_TIME;
+        out->us[i] = known ? mt_time_between(t->first_us, us) : MT_NO_TIME;
     }
-    choose_unit(out, t->last_us - t->first_us);
+    choose_unit(out, mt_time_between(t->first_us, t->last_us));
 }
 
 static void event_axis(struct mt_chart *c)

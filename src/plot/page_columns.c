@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/device_segments.h>
 #include <memtool/frames.h>
 #include <memtool/hash.h>
@@ -95,8 +96,8 @@ static bool time_of(struct columns *c, size_t i, uint32_t *value)
     const struct mt_event *e = c->replay.events;
     int64_t now = e[i].time_us;
     int64_t before = i ? e[i - 1].time_us : now;
-    int64_t delta = now == MT_NO_TIME || before == MT_NO_TIME ? 0 : now / 2 - before / 2;
-    delta = now == MT_NO_TIME || before == MT_NO_TIME ? 0 : delta * 2 + (now % 2 - before % 2);
+    bool known = now != MT_NO_TIME && before != MT_NO_TIME;
+    int64_t delta = known ? mt_time_between(before, now) : 0;
     int64_t cut = delta > INT32_MAX ? INT32_MAX : delta < -INT32_MAX ? -INT32_MAX : delta;
     *value = (uint32_t)cut << 1 ^ (uint32_t)(cut >> 31);
     return true;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/frames.h>
 #include <memtool/query.h>
 
@@ -43,7 +44,7 @@ static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t 
     int64_t first = p->replay->n ? p->replay->events[0].time_us : MT_NO_TIME;
     mt_label_event(b, event);
     if (us != MT_NO_TIME && first != MT_NO_TIME && us >= first) {
-        mt_buf_printf(b, " (%s)", mt_duration_text(us - first).s);
+        mt_buf_printf(b, " (%s)", mt_duration_text(mt_time_between(first, us)).s);
     }
 }
 
@@ -63,7 +64,8 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
         mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
                       t->last - t->first == 1 ? "event" : "events");
         if (t->first_us != MT_NO_TIME && t->last_us > t->first_us) {
-            mt_buf_printf(b, " in %s", mt_duration_text(t->last_us - t->first_us).s);
+            mt_buf_printf(b, " in %s",
+                          mt_duration_text(mt_time_between(t->first_us, t->last_us)).s);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include <memtool/checked.h>
 #include <memtool/report_verbs.h>
 
 #include "account_report.h"
@@ -191,7 +192,7 @@ static void text_time(const struct mt_report *r, const struct mt_totals *t, stru
     if (find_times(t, &first, &last)) {
         add_time(b, first);
         if (last > first) {
-            mt_buf_printf(b, ", for %s", mt_duration_text(last - first).s);
+            mt_buf_printf(b, ", for %s", mt_duration_text(mt_time_between(first, last)).s);
         }
         line(r, "time", b, failed);
     }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include <memtool/checked.h>
 #include <memtool/mem.h>
 #include <memtool/page_map.h>
 #include <memtool/report_verbs.h>
@@ -32,7 +33,8 @@ static void print_actions(const struct mt_report *r, const struct mt_trace_total
     fputc('\n', r->out);
     mt_report_line(r, 4, "  %sTrace%s: %s event%s%s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
                    mt_color_end(r), mt_count_text(t->events).s, t->events == 1 ? "" : "s",
-                   timed ? " in " : "", timed ? mt_duration_text(t->last_us - t->first_us).s : "",
+                   timed ? " in " : "",
+                   timed ? mt_duration_text(mt_time_between(t->first_us, t->last_us)).s : "",
                    t->complete ? ", from an empty allocator on" : "");
     struct mt_sentence b = {0};
     const char *before = "   ";

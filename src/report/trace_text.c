@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include <memtool/checked.h>
+
 #include "trace_report.h"
 
 /* "a", or the address where it has no name. */
@@ -234,7 +236,7 @@ void mt_listing_text_event(struct mt_listing *x, const struct mt_step *at,
     struct mt_buf *b = &x->line;
     const char *label = e->stack ? mt_listing_label(x, e->stack) : "";
     if (e->time_us != MT_NO_TIME && x->first_us != MT_NO_TIME) {
-        time = mt_duration_text(e->time_us - x->first_us);
+        time = mt_duration_text(mt_time_between(x->first_us, e->time_us));
     }
     mt_buf_reset(b);
     say(b, x, at, named);
