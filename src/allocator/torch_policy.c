@@ -48,7 +48,8 @@ bool mt_torch_release_parse(struct mt_str s, mt_torch_release *release)
         }
         i += k == 0;
     }
-    if (part[0] > 99 || part[1] > 99 || (i < s.n && s.p[i] != '.' && s.p[i] != '+')) {
+    if ((part[0] == 0 && part[1] == 0) || part[0] > 99 || part[1] > 99 ||
+        (i < s.n && s.p[i] != '.' && s.p[i] != '+')) {
         return false;
     }
     *release = (mt_torch_release)(part[0] * 100 + part[1]);

@@ -43,6 +43,8 @@ static const struct mt_option OPTIONS[] = {
     {.name = "capacity",
      .kind = MT_OPTION_SIZE,
      .memory = true,
+     .min = 1,
+     .max = MT_ANY_SIZE,
      AT(capacity),
      .arg = "SIZE",
      .help = "draw a line at the size of the device (default: known after an OOM)",

@@ -56,6 +56,9 @@ struct mt_option {
     bool memory;       /* SIZE: memory of a device or process, see mt_size_arg */
 };
 
+/* `max` of a SIZE option that has a least value alone. */
+#define MT_ANY_SIZE 18446744073709551615.0
+
 /* Reads the size that an option was given. `memory`: of a device or process, where a number without
  * a unit below 1 MiB is a unit forgotten. Errors: MT_USAGE, with a hint that shows the unit. */
 enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)

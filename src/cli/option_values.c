@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From the text of one option to the field it fills: a function for each kind, with its errors. */
-#include <errno.h>
+#include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,28 @@ static bool in_bounds(const struct mt_option *o, double x)
     return !has_bounds(o) || (x >= o->min && x <= o->max);
 }
 
-static enum mt_status out_of_bounds(const struct mt_option *o, const char *text,
+/* `x` is what the text stands for, an infinity where no field holds it. */
+static enum mt_status out_of_bounds(const struct mt_option *o, const char *text, double x,
                                     struct mt_error *err)
 {
-    if (o->max >= HUGE_BOUND) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
+    if (!has_bounds(o)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is not between 0 and %" PRIu64, text,
+                       UINT64_MAX);
     }
-    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %.15g and %.15g", text, o->min,
-                   o->max);
+    if (o->max >= HUGE_BOUND && x < o->min) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is less than %.16g", text, o->min);
+    }
+    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is not between %.16g and %.16g", text,
+                   o->min, o->max);
+}
+
+/* Whether the text is a number that mt_u64_parse refuses for its size alone. */
+static bool is_too_large(const char *text)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    size_t n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    return n > 0 && digits[n] == '\0';
 }
 
 static enum mt_status set_flag(const struct mt_option *o, void *field, const char *text,
@@ -68,28 +83,30 @@ static enum mt_status set_texts(const struct mt_option *o, void *field, const ch
 static enum mt_status set_int(const struct mt_option *o, void *field, const char *text,
                               struct mt_error *err)
 {
-    char *end;
-    errno = 0;
-    long long n = strtoll(text, &end, 10);
-    if (end == text || *end) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a whole number", text);
+    bool negative = text[0] == '-';
+    const char *digits = text + (negative || text[0] == '+');
+    uint64_t n = UINT64_MAX;
+    if (!mt_u64_parse(mt_str_from(digits), &n) && !is_too_large(digits)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is not a whole number", text);
     }
-    if (errno == ERANGE || !in_bounds(o, (double)n)) {
-        return out_of_bounds(o, text, err);
+    double x = negative ? -(double)n : (double)n;
+    if (n > INT64_MAX || !in_bounds(o, x)) {
+        return out_of_bounds(o, text, x, err);
     }
-    *(int64_t *)field = n;
+    *(int64_t *)field = negative ? -(int64_t)n : (int64_t)n;
     return MT_OK;
 }
 
 static enum mt_status set_u64(const struct mt_option *o, void *field, const char *text,
                               struct mt_error *err)
 {
-    uint64_t n;
-    if (!mt_u64_parse(mt_str_from(text), &n)) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a whole number from 0", text);
+    uint64_t n = 0;
+    bool fits = mt_u64_parse(mt_str_from(text), &n);
+    if (!fits && !is_too_large(text)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is not a whole number from 0", text);
     }
-    if (!in_bounds(o, (double)n)) {
-        return out_of_bounds(o, text, err);
+    if (!fits || !in_bounds(o, (double)n)) {
+        return out_of_bounds(o, text, fits ? (double)n : HUGE_VAL, err);
     }
     *(uint64_t *)field = n;
     return MT_OK;
@@ -100,11 +117,12 @@ static enum mt_status set_number(const struct mt_option *o, void *field, const c
 {
     char *end;
     double x = strtod(text, &end);
-    if (end == text || *end || !isfinite(x)) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%s' is not a number", text);
+    bool written = strpbrk(text, "0123456789") != NULL; /* not "inf" */
+    if (end == text || *end || isspace((unsigned char)*text) || isnan(x) || !written) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is not a number", text);
     }
     if (!in_bounds(o, x)) {
-        return out_of_bounds(o, text, err);
+        return out_of_bounds(o, text, x, err);
     }
     *(double *)field = x;
     return MT_OK;
@@ -112,6 +130,7 @@ static enum mt_status set_number(const struct mt_option *o, void *field, const c
 
 enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)
 {
+    size_t digits = strspn(text, "0123456789");
     bool plain = *text && !text[strspn(text, "0123456789.")];
     bool fraction = plain && strchr(text, '.');
     if (mt_size_parse(mt_str_from(text), bytes)) {
@@ -120,6 +139,9 @@ enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struc
         }
         mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is %.40s byte%s", text, text,
                 *bytes == 1 ? "" : "s");
+    } else if (digits > 1 && mt_size_parse(mt_str_from(text + digits - 1), bytes)) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is larger than %" PRIu64 " bytes", text,
+                       UINT64_MAX); /* with one digit before the point it is a size */
     } else if (fraction) {
         mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is a fraction of a byte", text);
     } else {
@@ -139,9 +161,10 @@ static enum mt_status set_size(const struct mt_option *o, void *field, const cha
     if (!in_bounds(o, (double)bytes)) {
         struct mt_size_format f = {MT_UNIT_AUTO, false};
         if (o->max >= HUGE_BOUND) {
-            return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is less than %.15g", text, o->min);
+            return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is less than %s", text,
+                           mt_size_text((uint64_t)o->min, f).s);
         }
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is not between %s and %s", text,
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.60s is not between %s and %s", text,
                        mt_size_text((uint64_t)o->min, f).s, mt_size_text((uint64_t)o->max, f).s);
     }
     *(uint64_t *)field = bytes;

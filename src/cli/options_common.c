@@ -12,8 +12,8 @@ static enum mt_status parse_stack(void *field, const char *text, struct mt_error
     uint64_t n = 0;
     bool full = strcmp(text, "full") == 0;
     if (!full && (!mt_u64_parse(mt_str_from(text), &n) || n > 1000000)) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a number of lines nor full",
-                       text);
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                       "'%.60s' is neither a number of lines from 0 to 1000000 nor full", text);
     }
     *(int64_t *)field = (int64_t)n;
     return MT_OK;

@@ -4,6 +4,7 @@
  * ends inside), events A:B (A inside, B not), times A:B or A+DURATION (both inside). Either end may
  * be missing.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static enum mt_status parse_device(void *field, const char *text, struct mt_erro
     struct mt_filter *f = field;
     uint64_t n;
     if (!mt_u64_parse(mt_str_from(text), &n) || n > 1023) {
-        return wrong(err, text, "a device number such as 0");
+        return wrong(err, text, "a device number from 0 to 1023");
     }
     f->device = (int32_t)n;
     return MT_OK;
@@ -57,13 +58,14 @@ static enum mt_status parse_stream(void *field, const char *text, struct mt_erro
 static bool parse_pool_id(const char *text, struct mt_pool_id *id)
 {
     char *end;
+    errno = 0;
     id->a = strtoll(text, &end, 10);
     if (end == text || *end != ',') {
         return false;
     }
     const char *second = end + 1;
     id->b = strtoll(second, &end, 10);
-    return end != second && !*end;
+    return end != second && !*end && errno == 0;
 }
 
 static enum mt_status parse_pool(void *field, const char *text, struct mt_error *err)

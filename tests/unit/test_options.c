@@ -224,5 +224,91 @@ START_TEST(bad_filters)
 }
 END_TEST
 
+/* ---- the options of all verbs with values that no field holds ---- */
+
+static const char *const HOSTILE[] = {"",
+                                      " ",
+                                      " 5",
+                                      "5 ",
+                                      "-1",
+                                      "-0",
+                                      "+3",
+                                      "99999999999999999999",
+                                      "18446744073709551615",
+                                      "18446744073709551616",
+                                      "-9223372036854775808",
+                                      "-99999999999999999999",
+                                      "9223372036854775808",
+                                      "0x10",
+                                      "0xfffffffffffffffff",
+                                      "0x",
+                                      "1e999",
+                                      "-1e999",
+                                      "1e15",
+                                      "1e-999",
+                                      "nan",
+                                      "inf",
+                                      "0",
+                                      "99999999999999999999.5GiB",
+                                      "17EiB",
+                                      "15EiB",
+                                      "1.5",
+                                      "12x",
+                                      "1,000",
+                                      "%s%n"};
+
+/* Whether a field holds what the bounds of its option allow. */
+static bool is_allowed(const struct mt_option *o, const void *field)
+{
+    double x = o->kind == MT_OPTION_INT      ? (double)*(const int64_t *)field
+               : o->kind == MT_OPTION_NUMBER ? *(const double *)field
+                                             : (double)*(const uint64_t *)field;
+    bool bounded = o->min < 0 || o->max > 0;
+    return x - x == 0 && (!bounded || (x >= o->min && x <= o->max));
+}
+
+static void try_value(const struct mt_command *verb, const struct mt_option_ref *ref,
+                      const char *text)
+{
+    const struct mt_option *o = ref->option;
+    struct mt_error err = {0};
+    if (mt_option_set_value(ref, text, &err) == MT_OK) {
+        ck_assert_msg(is_allowed(o, (char *)ref->base + o->offset), "%s --%s '%s'", verb->name,
+                      o->name, text);
+        ck_assert_msg(*text && !strchr(" in%", *text), "%s --%s '%s'", verb->name, o->name, text);
+        return;
+    }
+    bool low = *text == '-' || strcmp(text, "0") == 0;
+    bool beyond = strstr(err.text, " and ") || strstr(err.text, "is larger than");
+    ck_assert_msg(err.code == MT_USAGE && *err.text, "%s --%s '%s'", verb->name, o->name, text);
+    ck_assert_msg(low || !strstr(err.text, "is less than"), "%s --%s: %s", verb->name, o->name,
+                  err.text);
+    ck_assert_msg(beyond || strlen(text) < 19 || text[strspn(text, "0123456789")], "%s --%s: %s",
+                  verb->name, o->name, err.text);
+}
+
+START_TEST(hostile_values_of_all_verbs)
+{
+    size_t tried = 0;
+    for (size_t v = 0; MT_COMMANDS[v]; v++) {
+        struct mt_cli shell = {.out = stdout, .err = stderr, .command = MT_COMMANDS[v]};
+        void *values = mt_settings_new(&shell, MT_COMMANDS[v]);
+        struct mt_option_set all = mt_option_set_make(MT_COMMANDS[v], values);
+        for (size_t i = 0; i < all.n; i++) {
+            enum mt_option_kind kind = all.refs[i].option->kind;
+            bool number = kind == MT_OPTION_INT || kind == MT_OPTION_U64 ||
+                          kind == MT_OPTION_NUMBER || kind == MT_OPTION_SIZE;
+            for (size_t k = 0; number && k < MT_COUNT(HOSTILE); k++, tried++) {
+                try_value(MT_COMMANDS[v], &all.refs[i], HOSTILE[k]);
+            }
+        }
+        mt_option_set_free_values(&all);
+        mt_option_set_release(&all);
+        mt_settings_free(MT_COMMANDS[v], values);
+    }
+    ck_assert_uint_gt(tried, 1000);
+}
+END_TEST
+
 UNIT_MAIN("options", groups_own_their_settings, all_kinds, values_out_of_bounds, own_hide_common,
-          filters, bad_filters)
+          filters, bad_filters, hostile_values_of_all_verbs)
