@@ -42,6 +42,11 @@ struct mt_filter {
 void mt_filter_init(struct mt_filter *f);
 void mt_filter_release(struct mt_filter *f);
 
+/* Refuses an extended regular expression that would take too much to compile or to match: one of
+ * more than 1000 parts with its repetitions written out, of groups nested more than 100 deep, or
+ * that refers back to a group. Errors: MT_USAGE. */
+enum mt_status mt_filter_check_pattern(const char *text, struct mt_error *err) MT_NODISCARD;
+
 /* True when the filter lets everything through (so totals are those of the whole file). */
 bool mt_filter_is_open(const struct mt_filter *f);
 

@@ -136,6 +136,7 @@ static enum mt_status compile(regex_t *regex, bool *has, const char *text, struc
         regfree(regex);
         *has = false;
     }
+    MT_TRY(mt_filter_check_pattern(text, err));
     int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
     if (code == REG_ESPACE) {
         return mt_fail_nomem(err);

@@ -224,6 +224,32 @@ START_TEST(bad_filters)
 }
 END_TEST
 
+/* An expression is refused before it is compiled when it would cost too much. */
+START_TEST(costly_expressions)
+{
+    static const char *const bad[] = {"((a{1,200}){1,200}){1,200}",
+                                      "(((((((((((a+)+)+)+)+)+)+)+)+)+)+)",
+                                      "a{1001}",
+                                      "(a*)\\1",
+                                      "((a{0,99}){0,99}){,9}",
+                                      "(a{40,}){40,}"};
+    static const char *const good[] = {"a{1,200}b{3}", "[](){+]{9}", "[[:alpha:]{]+\\{",
+                                       "x|y*?",        "(a+)+b",     "\\(a\\)"};
+    for (size_t i = 0; i < MT_COUNT(bad); i++) {
+        struct mt_filter f;
+        mt_filter_init(&f);
+        ck_assert_msg(filter_option("frame", bad[i], &f) == MT_USAGE, "%s", bad[i]);
+        mt_filter_release(&f);
+    }
+    for (size_t i = 0; i < MT_COUNT(good); i++) {
+        struct mt_filter f;
+        mt_filter_init(&f);
+        ck_assert_msg(filter_option("frame", good[i], &f) == MT_OK, "%s", good[i]);
+        mt_filter_release(&f);
+    }
+}
+END_TEST
+
 /* ---- the options of all verbs with values that no field holds ---- */
 
 static const char *const HOSTILE[] = {"",
@@ -311,4 +337,4 @@ START_TEST(hostile_values_of_all_verbs)
 END_TEST
 
 UNIT_MAIN("options", groups_own_their_settings, all_kinds, values_out_of_bounds, own_hide_common,
-          filters, bad_filters, hostile_values_of_all_verbs)
+          filters, bad_filters, costly_expressions, hostile_values_of_all_verbs)
