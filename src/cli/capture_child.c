@@ -18,10 +18,36 @@
 static const int SIGNALS[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUIT};
 enum { N_SIGNALS = sizeof SIGNALS / sizeof SIGNALS[0] };
 
-/* In the child: never returns. */
-static void exec_child(char **argv, const sigset_t *mask, int report)
+/* As memtool was started; the program gets it so. */
+struct inherited {
+    sigset_t mask;
+    struct sigaction on_child;
+};
+
+/* An ignored SIGCHLD, which exec passes on, would have the kernel forget how the child ended. */
+static void take_signals(sigset_t *watched, struct inherited *before)
 {
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigemptyset(&dfl.sa_mask);
+    sigemptyset(watched);
+    sigaddset(watched, SIGCHLD);
+    for (size_t i = 0; i < N_SIGNALS; i++) {
+        sigaddset(watched, SIGNALS[i]);
+    }
+    sigprocmask(SIG_BLOCK, watched, &before->mask);
+    sigaction(SIGCHLD, &dfl, &before->on_child);
+}
+
+static void give_signals_back(const struct inherited *before)
+{
+    sigaction(SIGCHLD, &before->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
+
+/* In the child: never returns. */
+static void exec_child(char **argv, const struct inherited *before, int report)
+{
+    give_signals_back(before);
     signal(SIGXFSZ, SIG_DFL); /* memtool ignores it */
     execvp(argv[0], argv);
     int error = errno;
@@ -29,7 +55,8 @@ static void exec_child(char **argv, const sigset_t *mask, int report)
     _exit(wrote == (ssize_t)sizeof error ? 127 : 126);
 }
 
-static enum mt_status start(char **argv, const sigset_t *mask, pid_t *child, struct mt_error *err)
+static enum mt_status start(char **argv, const struct inherited *before, pid_t *child,
+                            struct mt_error *err)
 {
     int report[2];
     if (pipe(report) != 0) {
@@ -39,7 +66,7 @@ static enum mt_status start(char **argv, const sigset_t *mask, pid_t *child, str
     if (*child == 0) {
         close(report[0]);
         if (fcntl(report[1], F_SETFD, FD_CLOEXEC) == 0) {
-            exec_child(argv, mask, report[1]);
+            exec_child(argv, before, report[1]);
         }
         _exit(126);
     }
@@ -66,13 +93,18 @@ static void pass_on(pid_t child, const siginfo_t *info)
     }
 }
 
-static void wait_for(pid_t child, const sigset_t *watched, struct mt_capture_end *end)
+static enum mt_status wait_for(pid_t child, const sigset_t *watched, struct mt_capture_end *end,
+                               struct mt_error *err)
 {
     int status = 0;
     for (;;) {
         siginfo_t info;
-        if (waitpid(child, &status, WNOHANG) == child) {
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child) {
             break;
+        }
+        if (ended < 0 && errno != EINTR) {
+            return mt_fail(err, MT_IO, MT_NO_OFFSET, "cannot wait for it: %s", strerror(errno));
         }
         if (sigwaitinfo(watched, &info) > 0 && info.si_signo != SIGCHLD) {
             pass_on(child, &info);
@@ -80,23 +112,19 @@ static void wait_for(pid_t child, const sigset_t *watched, struct mt_capture_end
     }
     *end = (struct mt_capture_end){.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                                    .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+    return MT_OK;
 }
 
 enum mt_status mt_capture_run(char **argv, struct mt_capture_end *end, struct mt_error *err)
 {
     sigset_t watched;
-    sigset_t before;
+    struct inherited before;
     pid_t child = -1;
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    for (size_t i = 0; i < N_SIGNALS; i++) {
-        sigaddset(&watched, SIGNALS[i]);
-    }
-    sigprocmask(SIG_BLOCK, &watched, &before);
+    take_signals(&watched, &before);
     enum mt_status status = start(argv, &before, &child, err);
     if (status == MT_OK) {
-        wait_for(child, &watched, end);
+        status = wait_for(child, &watched, end, err);
     }
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    give_signals_back(&before);
     return status;
 }

@@ -155,9 +155,13 @@ static int end_like(const struct mt_capture_end *end)
 {
     if (end->signal) {
         struct rlimit none = {0, 0};
+        sigset_t it;
         setrlimit(RLIMIT_CORE, &none);
+        sigemptyset(&it);
+        sigaddset(&it, end->signal);
         signal(end->signal, SIG_DFL);
         raise(end->signal);
+        sigprocmask(SIG_UNBLOCK, &it, NULL); /* memtool may have been started with it blocked */
         return 128 + end->signal;
     }
     return end->exit_code;
