@@ -116,6 +116,7 @@ check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)$(RUN_HOSTILE)
 	$(Q)tests/live/run-preload $(BUILD)
 	$(Q)tests/live/run-cache $(BUILD)
+	$(Q)tests/live/run-capture $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
@@ -133,6 +134,7 @@ CHECK_MORE += '$(RUN_LIVE)' '$(RUN_HOSTILE)'
 ifeq ($(filter asan tsan,$(VARIANT)),)
 CHECK_MORE += 'tests/live/run-preload $(BUILD)'
 CHECK_MORE += 'tests/live/run-cache $(BUILD)'
+CHECK_MORE += 'tests/live/run-capture $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'
 endif
 

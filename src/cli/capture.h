@@ -3,6 +3,10 @@
 #ifndef MEMTOOL_CLI_CAPTURE_H
 #define MEMTOOL_CLI_CAPTURE_H
 
+#include <sys/types.h>
+
+#include <memtool/vec.h>
+
 #include "command.h"
 
 /* The Python files that the child imports, embedded at build time (scripts/embed.c). */
@@ -21,7 +25,7 @@ struct mt_capture_plan {
     const char *output;  /* of snapshots; %p: process id, %r: rank, %%: a % */
     int64_t max_entries; /* events kept a device */
     const char *stacks;  /* "python" or "all" */
-    bool force;
+    int64_t since_ns;    /* files of that name from before may be replaced; 0: none */
 };
 
 /* A private folder with what the child needs; removed by mt_capture_folder_remove. */
@@ -37,6 +41,8 @@ enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
                                   struct mt_capture_folder *folder, struct mt_error *err)
     MT_NODISCARD;
 void mt_capture_folder_remove(struct mt_capture_folder *folder);
+/* Frees what is known of it and leaves it where it is. */
+void mt_capture_folder_leave(struct mt_capture_folder *folder);
 
 /* -o as it will be used, absolute (the program may change its folder); `given` may be NULL, argv
  * ends with NULL. The caller frees it with mt_mem_free. */
@@ -46,6 +52,11 @@ char *mt_capture_output(const char *given, char **argv);
  * MT_USAGE, MT_OUTPUT. */
 enum mt_status mt_capture_output_check(const char *given, const char *output, bool force,
                                        struct mt_error *err) MT_NODISCARD;
+
+/* The time from which on files count as the job's own, by the clock of the file system of that name
+ * (as used), in nanoseconds of the Unix epoch: later than that of all files that are there. Waits
+ * for that clock's next tick, which is milliseconds as a rule. */
+int64_t mt_capture_since(const char *output);
 
 /* How the child ended. */
 struct mt_capture_end {
@@ -61,7 +72,7 @@ enum mt_status mt_capture_run(char **argv, struct mt_capture_end *end, struct mt
 /* After that failed: a hint where the program is a file that only needs to be started otherwise. */
 void mt_capture_hint_start(const char *program, struct mt_error *err);
 
-/* How far the processes came: lines of the list that name no snapshot, one word each. */
+/* How far the processes came: records of the list that name no snapshot, one word each. */
 struct mt_capture_marks {
     bool python; /* Python imported memtool's sitecustomize */
     bool torch;  /* torch was imported */
@@ -70,8 +81,19 @@ struct mt_capture_marks {
     bool failed; /* a snapshot or the recording failed, as the child itself has said */
 };
 
-/* Takes note of a line of the list that has no path. */
-void mt_capture_mark(struct mt_capture_marks *marks, const char *word);
+/* What the processes told; zeroed: nothing. */
+struct mt_capture_told {
+    struct mt_capture_marks marks;
+    MT_VEC(pid_t) using;    /* processes that have CUDA and told of no end */
+    MT_VEC(char *) records; /* one a snapshot: WORD, NUL, PATH */
+};
+
+/* Reads the list (live/capture_list.h); that there is none is no failure. */
+void mt_capture_told_read(struct mt_capture_told *told, const char *list);
+void mt_capture_told_release(struct mt_capture_told *told);
+
+/* One of the processes that still use CUDA, 0: none of them is alive. */
+pid_t mt_capture_still_running(const struct mt_capture_told *told);
 
 /* Why there is no snapshot, as far as that is known, in b. */
 void mt_capture_why_nothing(struct mt_buf *b, enum mt_capture_mode mode, const char *program,

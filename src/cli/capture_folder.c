@@ -55,6 +55,14 @@ static enum mt_status make_folder(struct mt_capture_folder *folder, struct mt_er
     return MT_OK;
 }
 
+void mt_capture_folder_leave(struct mt_capture_folder *folder)
+{
+    mt_mem_free(folder->path);
+    mt_mem_free(folder->list);
+    mt_mem_free(folder->library);
+    *folder = (struct mt_capture_folder){0};
+}
+
 void mt_capture_folder_remove(struct mt_capture_folder *folder)
 {
     static const char *const names[] = {"sitecustomize.py", "memtool_torch.py", "written"};
@@ -66,10 +74,7 @@ void mt_capture_folder_remove(struct mt_capture_folder *folder)
     if (folder->path) {
         rmdir(folder->path);
     }
-    mt_mem_free(folder->path);
-    mt_mem_free(folder->list);
-    mt_mem_free(folder->library);
-    *folder = (struct mt_capture_folder){0};
+    mt_capture_folder_leave(folder);
 }
 
 /* ---- the library ---- */
@@ -191,6 +196,7 @@ enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
     if (plan->mode != MT_CAPTURE_TORCH) {
         MT_TRY(find_library(folder, err));
     }
+    set_number("MEMTOOL_CAPTURE_SINCE", plan->since_ns);
     if (folder->library) { /* ranges named by NVTX; a profiler of the user's comes first */
         set("NVTX_INJECTION64_PATH",
             getenv("NVTX_INJECTION64_PATH") ? getenv("NVTX_INJECTION64_PATH") : folder->library);

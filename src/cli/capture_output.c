@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -119,6 +120,20 @@ static char *literal_part(const char *name, const char **rest)
     return b.p;
 }
 
+/* Of a name as used, as far as it is known before the program runs; "." where no folder is. */
+static char *folder_of(const char *output)
+{
+    const char *rest;
+    char *folder = literal_part(output, &rest);
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder] = '\0';
+        return folder;
+    }
+    mt_mem_free(folder);
+    return literal_part(".", &rest);
+}
+
 /* A folder whose own name has a mark is known only to the program. */
 static enum mt_status check_folder(char *literal, bool last, struct mt_error *err)
 {
@@ -140,6 +155,42 @@ static enum mt_status check_folder(char *literal, bool last, struct mt_error *er
     }
     return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no snapshot can be written into %.150s: %s",
                    folder, strerror(errno));
+}
+
+/* The longest name that the program may make of it, of which the folder's part is not its own: a
+ * process id as the kernel may give it, a rank, and in front of the suffix why and two numbers. */
+static enum mt_status check_length(const char *output, struct mt_error *err)
+{
+    enum { PID = 7, RANK = 9, WHY = 24, ALL = 1024 };
+    size_t all = WHY, last = WHY, commas = 0;
+    for (const char *p = output; *p; p++, all++, last++) {
+        if (*p == '%') {
+            p++;
+            size_t more = *p == 'p' ? PID - 1 : *p == 'r' ? RANK - 1 : 0;
+            all += more;
+            last += more;
+        }
+        commas += *p == ',' || *p == '%';
+        last = *p == '/' ? WHY - 1 : last;
+    }
+    char *folder = folder_of(output);
+    long most = pathconf(folder, _PC_NAME_MAX);
+    mt_mem_free(folder);
+    if (most > 0 && last > (size_t)most) {
+        mt_fail(err, MT_OUTPUT, MT_NO_OFFSET,
+                "--output: the name is too long: it may become %zu bytes, %ld are allowed here: "
+                "%.100s...",
+                last, most, mt_str_basename(mt_str_from(output)).p);
+        return mt_hint(err, "the number of the process, the rank and what tells several snapshots "
+                            "apart need room too");
+    }
+    if (all + commas >= ALL) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET,
+                       "--output: the path is too long: with its folder it may become %zu bytes, "
+                       "%d are allowed",
+                       all + commas, ALL - 1);
+    }
+    return MT_OK;
 }
 
 /* A name without marks must not exist yet, as everywhere; a folder or device gives way to nobody.
@@ -174,5 +225,44 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
         status = check_folder(literal, !strchr(rest, '/'), err);
     }
     mt_mem_free(literal);
-    return status;
+    return status == MT_OK ? check_length(output, err) : status;
+}
+
+/* ---- what is there already ---- */
+
+/* The time that a new file in that folder has, or what file systems of this machine would give. */
+static int64_t stamp(const char *folder)
+{
+    struct mt_buf name = {0};
+    struct timespec now;
+    struct stat st;
+    mt_buf_printf(&name, "%s/.memtool-XXXXXX", folder);
+    if (name.failed) {
+        mt_cli_die_nomem();
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    int fd = mkstemp(name.p);
+    if (fd >= 0 && fstat(fd, &st) == 0) {
+        now = st.st_ctim;
+    }
+    if (fd >= 0) {
+        unlink(name.p);
+        close(fd);
+    }
+    mt_buf_release(&name);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t mt_capture_since(const char *output)
+{
+    enum { TRIES = 3000 }; /* a millisecond each: the coarsest clocks of file systems tick in 2 s */
+    char *folder = folder_of(output);
+    int64_t first = stamp(folder);
+    int64_t now = first;
+    for (int i = 0; i < TRIES && now <= first; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        now = stamp(folder);
+    }
+    mt_mem_free(folder);
+    return now;
 }

@@ -16,23 +16,6 @@
 #include "capture.h"
 #include "frame.h"
 
-void mt_capture_mark(struct mt_capture_marks *marks, const char *word)
-{
-    const struct {
-        const char *word;
-        bool *mark;
-    } known[] = {{"python", &marks->python},
-                 {"torch", &marks->torch},
-                 {"cuda", &marks->cuda},
-                 {"unused", &marks->unused},
-                 {"failed", &marks->failed}};
-    for (size_t i = 0; i < MT_COUNT(known); i++) {
-        if (strcmp(word, known[i].word) == 0) {
-            *known[i].mark = true;
-        }
-    }
-}
-
 /* ---- what kind of program ---- */
 
 /* The file that the shell would run, or NULL. The caller frees it. */
@@ -177,8 +160,9 @@ static const char *of_torch(const char *program, const struct mt_capture_marks *
 static const char *of_preload(const char *program, const struct mt_capture_marks *m)
 {
     if (m->cuda && !m->unused) {
-        return "the program used CUDA, but ended without its exit functions (_exit?); ask for one "
-               "before, by SIGUSR2";
+        return "the program used CUDA, but told nothing of its end: it ran no exit functions "
+               "(_exit?), or could not tell any more (chroot, another user, no descriptor left); "
+               "ask for one before, by SIGUSR2";
     }
     if (!m->cuda && is_static(program)) {
         return "the program is linked statically, and cannot be watched";
@@ -187,8 +171,11 @@ static const char *of_preload(const char *program, const struct mt_capture_marks
 }
 
 /* What was not reached when the signal came; "" when memory may have been in use. */
-static const char *too_early(bool torch_mode, const struct mt_capture_marks *m)
+static const char *too_early(bool torch_mode, const struct mt_capture_marks *m, int number)
 {
+    if (number == SIGUSR2) {
+        return ", which it did not catch at that moment: see CAVEATS in memtool-capture(1)";
+    }
     if (m->cuda) {
         return " before it could write one: ask for one earlier, by SIGUSR2 (memtool-capture(1))";
     }
@@ -209,7 +196,7 @@ void mt_capture_why_nothing(struct mt_buf *b, enum mt_capture_mode mode, const c
         mt_buf_text(b, "it failed, as said above");
     } else if (number && !out_of_sight) {
         say_signal(b, end, number);
-        mt_buf_text(b, too_early(torch_mode, marks));
+        mt_buf_text(b, too_early(torch_mode, marks, number));
     } else {
         if (number) {
             say_signal(b, end, number);

@@ -64,7 +64,7 @@ static const struct mt_option OPTIONS[] = {
      .name = "force",
      .kind = MT_OPTION_FLAG,
      .offset = offsetof(struct mt_common, force),
-     .help = "overwrite FILE if it exists",
+     .help = "replace files of that name that are there when the program starts",
      .common = true},
 };
 
@@ -107,47 +107,51 @@ static const char *next_verb(const char *why)
     return strcmp(why, "oom") == 0 ? "triage" : "info";
 }
 
-/* One line a snapshot, as the children named them; returns how many there were. */
-static size_t tell_snapshots(struct mt_cli *cli, const struct mt_common *common, const char *list,
-                             struct mt_capture_marks *marks)
+/* One line a snapshot, as the children named them. */
+static void tell_snapshots(struct mt_cli *cli, const struct mt_common *common,
+                           const struct mt_capture_told *told)
 {
-    FILE *f = fopen(list, "r");
-    char *line = NULL;
-    size_t room = 0;
-    size_t n = 0;
-    while (f && getline(&line, &room, f) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        char *path = strchr(line, '\t');
-        if (!path) {
-            mt_capture_mark(marks, line);
-            continue;
-        }
-        *path++ = '\0';
-        mt_cli_note(cli, common, "wrote %s (%s); next: memtool %s %s", path, line, next_verb(line),
+    for (size_t i = 0; i < told->records.n; i++) {
+        const char *why = told->records.v[i];
+        const char *path = why + strlen(why) + 1;
+        mt_cli_note(cli, common, "wrote %s (%s); next: memtool %s %s", path, why, next_verb(why),
                     path);
-        n++;
     }
-    free(line); /* getline's own malloc */
-    if (f) {
-        fclose(f);
-    }
-    return n;
 }
 
-static void tell(struct mt_cli *cli, const struct capture_settings *set, const char *program,
-                 const struct mt_capture_end *end, const char *list)
+static void tell_why_nothing(struct mt_cli *cli, const struct capture_settings *set,
+                             const char *program, const struct mt_capture_end *end,
+                             const struct mt_capture_marks *marks)
 {
-    struct mt_capture_marks marks = {0};
     struct mt_buf why = {0};
-    if (tell_snapshots(cli, &set->common, list, &marks) > 0) {
-        return;
-    }
-    mt_capture_why_nothing(&why, (enum mt_capture_mode)set->mode, program, end, &marks);
+    mt_capture_why_nothing(&why, (enum mt_capture_mode)set->mode, program, end, marks);
     if (why.failed) {
         mt_cli_die_nomem();
     }
     mt_cli_note(cli, &set->common, "no snapshot was written: %s", why.p);
     mt_buf_release(&why);
+}
+
+/* What came of it; the folder goes, unless a process still needs it. */
+static void conclude(struct mt_cli *cli, const struct capture_settings *set, const char *program,
+                     const struct mt_capture_end *end, struct mt_capture_folder *folder)
+{
+    struct mt_capture_told told = {0};
+    mt_capture_told_read(&told, folder->list);
+    pid_t running = mt_capture_still_running(&told);
+    tell_snapshots(cli, &set->common, &told);
+    if (running) {
+        mt_cli_note(cli, &set->common,
+                    "process %ld still runs: what it writes later is not told here, and %s stays",
+                    (long)running, folder->path);
+        mt_capture_folder_leave(folder);
+    } else {
+        if (told.records.n == 0) {
+            tell_why_nothing(cli, set, program, end, &told.marks);
+        }
+        mt_capture_folder_remove(folder);
+    }
+    mt_capture_told_release(&told);
 }
 
 /* Ends as the child ended: by the same signal, without a core of memtool's own. */
@@ -174,7 +178,7 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
                                    .output = output,
                                    .max_entries = set->max_entries,
                                    .stacks = STACKS[set->stacks],
-                                   .force = set->common.force};
+                                   .since_ns = set->common.force ? mt_capture_since(output) : 0};
     struct mt_capture_folder folder;
     struct mt_capture_end end = {0};
     struct mt_error err;
@@ -188,8 +192,7 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
         mt_cli_fail(cli, argv[0], &err);
         return err.code == MT_NOT_FOUND ? 127 : 126;
     }
-    tell(cli, set, argv[0], &end, folder.list);
-    mt_capture_folder_remove(&folder);
+    conclude(cli, set, argv[0], &end, &folder);
     return end_like(&end);
 }
 

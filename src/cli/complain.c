@@ -160,13 +160,19 @@ void mt_cli_note(struct mt_cli *cli, const struct mt_common *common, const char 
     if (common->quiet) {
         return;
     }
-    char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    size_t room = n < 0 ? 1 : (size_t)n + 1;
+    char *text = mt_cli_realloc(NULL, room, 1); /* a name in it is told in full */
+    text[0] = '\0';
+    va_start(args, format);
+    vsnprintf(text, room, format, args);
     va_end(args);
     put_name(cli);
     fputs("note: ", cli->err);
     put_safe(cli, text);
     fputc('\n', cli->err);
+    mt_mem_free(text);
 }

@@ -552,7 +552,8 @@ static enum mt_status failed(struct mt_error *err, const char *what, const char 
                    error == MT_WHOLE_NO_FILE ? "it is not a regular file" : strerror(error));
 }
 
-static enum mt_status write_file(struct mt_dump *d, const char *path, struct mt_error *err)
+static enum mt_status write_file(struct mt_dump *d, struct mt_snapshot_names *names,
+                                 enum mt_snapshot_why why, char *path, struct mt_error *err)
 {
     struct mt_whole_file file;
     int error = mt_whole_file_open(&file, path);
@@ -565,13 +566,15 @@ static enum mt_status write_file(struct mt_dump *d, const char *path, struct mt_
         mt_whole_file_abandon(&file);
         return failed(err, "write", path, d->out.error);
     }
-    error = mt_whole_file_commit(&file, path);
+    error = names ? mt_snapshot_names_place(names, why, &file, path, MT_RECORD_PATH_MAX)
+                  : mt_whole_file_commit(&file, path);
     return error == 0 ? MT_OK : failed(err, "write", path, error);
 }
 
 /* A file that grows beyond RLIMIT_FSIZE is a failure here, and no reason for SIGXFSZ to end the
  * program. The signal comes to the thread that writes. */
-enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_error *err)
+enum mt_status mt_dump_write(struct mt_dump *d, struct mt_snapshot_names *names,
+                             enum mt_snapshot_why why, char *path, struct mt_error *err)
 {
     const struct timespec no_time = {0};
     sigset_t limit, before, pending;
@@ -582,7 +585,7 @@ enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_erro
     sigaddset(&limit, SIGXFSZ);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &limit, &before);
-    enum mt_status status = write_file(d, path, err);
+    enum mt_status status = write_file(d, names, why, path, err);
     if (!sigismember(&pending, SIGXFSZ)) {
         (void)sigtimedwait(&limit, NULL, &no_time);
     }

@@ -12,6 +12,7 @@
 
 #include "dump_own.h"
 #include "recorder.h"
+#include "snapshot_names.h"
 
 struct mt_dump;
 
@@ -48,10 +49,11 @@ uint64_t mt_dump_segment_bytes(const struct mt_dump *d, int device);
 /* The settings in force and the text that they were read from; borrowed until the dump is freed. */
 void mt_dump_set_settings(struct mt_dump *d, const struct mt_alloc_settings *s, const char *conf);
 
-/* Without the lock: writes the file, replacing an older one of that name. Errors: MT_OUTPUT,
- * MT_NOMEM.
- */
-enum mt_status mt_dump_write(struct mt_dump *d, const char *path, struct mt_error *err)
+/* Without the lock: writes the file. With `names` NULL it replaces an older one of that name. Else
+ * `path`, MT_RECORD_PATH_MAX bytes, is the name wanted, `names` know whom it may replace, and the
+ * name that it got is in `path` then. Errors: MT_OUTPUT, MT_NOMEM. */
+enum mt_status mt_dump_write(struct mt_dump *d, struct mt_snapshot_names *names,
+                             enum mt_snapshot_why why, char *path, struct mt_error *err)
     MT_NODISCARD;
 
 #endif

@@ -65,6 +65,7 @@ struct mt_live {
     pthread_mutex_t dump_lock;
     struct mt_cuda *cuda;
     struct mt_alloc_settings settings;
+    const char *list;                  /* where snapshots are told of; NULL: nowhere */
     struct mt_snapshot_names names;    /* with dump_lock, and these two: */
     int64_t last_oom_s;                /* of the steady clock */
     char last_oom[MT_RECORD_PATH_MAX]; /* the snapshot written then; "": none */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture_list.h"
 #include "dump.h"
 #include "dump_lock.h"
 
@@ -34,9 +35,9 @@ enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct m
 }
 
 /* With dump_lock. */
-static enum mt_status write_named(struct mt_live *live, const char *path, struct mt_error *err)
+static enum mt_status copy_all(struct mt_live *live, struct mt_dump **out, struct mt_error *err)
 {
-    struct mt_dump *dump = mt_dump_new();
+    struct mt_dump *dump = *out = mt_dump_new();
     if (!dump) {
         return mt_fail_nomem(err);
     }
@@ -44,10 +45,6 @@ static enum mt_status write_named(struct mt_live *live, const char *path, struct
     enum mt_status status = mt_live_copy(live, dump, err);
     mt_quick_lock_give(&live->lock);
     mt_dump_take_own(dump, &(struct mt_own){.mode = "allocator"});
-    if (status == MT_OK) {
-        status = mt_dump_write(dump, path, err);
-    }
-    mt_dump_free(dump);
     return status;
 }
 
@@ -78,7 +75,12 @@ enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *pat
     }
     MT_TRY(name_of(live, pattern, name, sizeof name, err));
     MT_TRY(mt_dump_lock_take(&live->dump_lock, &cancel, err));
-    enum mt_status status = write_named(live, name, err);
+    struct mt_dump *dump;
+    enum mt_status status = copy_all(live, &dump, err);
+    if (status == MT_OK) {
+        status = mt_dump_write(dump, NULL, MT_SNAPSHOT_EXIT, name, err);
+    }
+    mt_dump_free(dump);
     mt_dump_lock_give(&live->dump_lock, cancel);
     if (path) {
         snprintf(path, size, "%s", name);
@@ -96,9 +98,16 @@ static enum mt_status write_for(struct mt_live *live, enum mt_snapshot_why why, 
         return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s", own);
     }
     MT_TRY(name_of(live, pattern, name, MT_RECORD_PATH_MAX, err));
-    MT_TRY(write_named(live, name, err));
-    (void)mt_snapshot_names_add(&live->names, why);
-    return MT_OK;
+    struct mt_dump *dump;
+    enum mt_status status = copy_all(live, &dump, err);
+    if (status == MT_OK) {
+        status = mt_dump_write(dump, &live->names, why, name, err);
+    }
+    mt_dump_free(dump);
+    if (status == MT_OK && mt_snapshot_names_add(&live->names, why)) {
+        mt_capture_list_tell(live->list, mt_snapshot_why_text(why), name);
+    }
+    return status;
 }
 
 enum mt_status mt_live_no_answer(struct mt_error *err)

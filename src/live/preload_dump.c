@@ -5,8 +5,6 @@
  */
 #include "preload_state.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 
 #include <memtool/str.h>
 
+#include "capture_list.h"
 #include "dump_lock.h"
 #include "preload.h"
 #include "preload_device.h"
@@ -42,27 +41,9 @@ static bool name_of(enum mt_snapshot_why why, char *out, size_t size)
            mt_record_path(pattern, (long)getpid(), watch->rank, out, size);
 }
 
-/* One write, so that lines of several processes do not mix. */
-static void tell_line(const char *line)
-{
-    int fd = watch->list ? open(watch->list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd >= 0) {
-        ssize_t written = write(fd, line, strlen(line));
-        (void)written;
-        close(fd);
-    }
-}
-
-static void tell(const char *why, const char *path)
-{
-    char line[MT_RECORD_PATH_MAX + 32];
-    snprintf(line, sizeof line, "%s\t%s\n", why, path);
-    tell_line(line);
-}
-
 void mt_preload_failed(const char *text)
 {
-    tell_line("failed\n");
+    mt_capture_list_tell(watch->list, "failed", NULL);
     mt_preload_say(text);
 }
 
@@ -133,11 +114,11 @@ static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *
     }
     enum mt_status status = copy_state(d, err);
     if (status == MT_OK) {
-        status = mt_dump_write(d, path, err);
+        status = mt_dump_write(d, &watch->names, why, path, err);
     }
     mt_dump_free(d);
     if (status == MT_OK && mt_snapshot_names_add(&watch->names, why)) {
-        tell(mt_snapshot_why_text(why), path);
+        mt_capture_list_tell(watch->list, mt_snapshot_why_text(why), path);
     }
     return status;
 }
@@ -185,7 +166,7 @@ static void at_end(void)
         mt_preload_failed(err.text);
     }
     if (!used) {
-        tell_line("unused\n");
+        mt_capture_list_tell(watch->list, "unused", NULL);
     }
 }
 
@@ -229,7 +210,11 @@ static void after_fork_child(void)
 void mt_preload_dump_start(const struct mt_record_settings *s)
 {
     struct mt_error err;
-    tell_line("cuda\n");
+    mt_capture_list_tell(watch->list, "cuda", NULL);
+    mt_snapshot_names_begin(&watch->names);
+    if (!mt_record_rank_check(watch->rank, &err)) {
+        mt_preload_say(err.text);
+    }
     mt_dump_lock_init(&watch->dump_lock);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);

@@ -173,6 +173,27 @@ static const struct key {
     {"every", set_every, "1 to 1000000 seconds"},
 };
 
+struct shown {
+    char text[100];
+};
+
+/* What somebody set, for a terminal: nothing that a terminal would obey, and not without end. */
+static struct shown show(struct mt_str s)
+{
+    struct shown shown = {""};
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (n + 8 > sizeof shown.text) {
+            n += (size_t)snprintf(shown.text + n, sizeof shown.text - n, "...");
+            break;
+        }
+        bool plain = c >= 0x20 && c < 0x7f;
+        n += (size_t)snprintf(shown.text + n, sizeof shown.text - n, plain ? "%c" : "\\x%02x", c);
+    }
+    return shown;
+}
+
 static enum mt_status set_pair(struct mt_record_settings *s, struct mt_str pair,
                                struct mt_error *err)
 {
@@ -188,11 +209,10 @@ static enum mt_status set_pair(struct mt_record_settings *s, struct mt_str pair,
         }
         return keys[i].set(s, value)
                    ? MT_OK
-                   : mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is \"%.*s\", allowed is %s",
-                             keys[i].name, (int)value.n, value.p, keys[i].allowed);
+                   : mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s is \"%s\", allowed is %s",
+                             keys[i].name, show(value).text, keys[i].allowed);
     }
-    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "there is no setting \"%.*s\"", (int)name.n,
-                   name.p);
+    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "there is no setting \"%s\"", show(name).text);
 }
 
 /* Up to the next comma; one behind a % belongs to a path. */
@@ -220,6 +240,24 @@ enum mt_status mt_record_settings_parse(struct mt_record_settings *s, struct mt_
     return MT_OK;
 }
 
+static bool is_rank(const char *rank)
+{
+    enum { DIGITS = 9 };
+    size_t n = strspn(rank, "0123456789");
+    return n > 0 && n <= DIGITS && rank[n] == '\0';
+}
+
+bool mt_record_rank_check(const char *rank, struct mt_error *err)
+{
+    if (is_rank(rank)) {
+        return true;
+    }
+    struct shown shown = show(mt_str_from(rank));
+    (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                  "RANK is \"%s\", which is no number: %%r in a name is 0", shown.text);
+    return false;
+}
+
 bool mt_record_path(const char *pattern, long pid, const char *rank, char *out, size_t size)
 {
     size_t n = 0;
@@ -230,7 +268,7 @@ bool mt_record_path(const char *pattern, long pid, const char *rank, char *out, 
         if (p[0] == '%' && p[1] != '\0' && strchr("pr%,", p[1])) {
             one[0] = *++p;
             snprintf(number, sizeof number, "%ld", pid);
-            piece = *p == 'p' ? number : *p == 'r' ? rank : one;
+            piece = *p != 'p' && *p != 'r' ? one : *p == 'p' ? number : is_rank(rank) ? rank : "0";
         }
         size_t length = strlen(piece);
         if (length >= size - n) {

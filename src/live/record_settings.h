@@ -52,8 +52,12 @@ void mt_record_settings_default(struct mt_record_settings *s);
 enum mt_status mt_record_settings_parse(struct mt_record_settings *s, struct mt_str text,
                                         struct mt_error *err) MT_NODISCARD;
 
-/* The path of a dump with its %-marks filled in: %p the process id, %r the rank, %% and %, a % and
- * a comma. False when it does not fit. */
+/* Whether RANK is a number of at most 9 digits, and what to tell if not. */
+bool mt_record_rank_check(const char *rank, struct mt_error *err);
+
+/* The path of a dump with its %-marks filled in: %p the process id, %r the rank, 0 where that is no
+ * number (it must not lead into another folder), %% and %, a % and a comma. False when it does not
+ * fit. */
 bool mt_record_path(const char *pattern, long pid, const char *rank, char *out, size_t size)
     MT_NODISCARD;
 

@@ -151,6 +151,17 @@ static void start_recording(const char *text)
     }
 }
 
+static void name_snapshots(void)
+{
+    const char *rank = getenv("RANK");
+    struct mt_error err;
+    shim.live->list = getenv("MEMTOOL_CAPTURE_LIST");
+    mt_snapshot_names_begin(&shim.live->names);
+    if (rank && !mt_record_rank_check(rank, &err)) {
+        say(err.text);
+    }
+}
+
 /* Without a lock, for the driver's library is loaded here: a thread that loads another one, whose
  * constructor asks for memory, would wait for that lock and be waited for by the loader. Several
  * threads may make one, the first one's is kept. */
@@ -180,6 +191,7 @@ static void begin(void)
     }
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_exit);
+    name_snapshots();
     const char *record = getenv("MEMTOOL_RECORD");
     if (record) {
         start_recording(record);

@@ -54,7 +54,7 @@ static void write_and_read(void)
 {
     const struct mt_read_options o = {0};
     ck_assert_int_eq(mt_dump_add_recorder(dump, recorder, 1, &err), MT_OK);
-    ck_assert_int_eq(mt_dump_write(dump, path, &err), MT_OK);
+    ck_assert_int_eq(mt_dump_write(dump, NULL, MT_SNAPSHOT_EXIT, path, &err), MT_OK);
     enum mt_status status = mt_snapshot_read(path, &o, &s, &err);
     ck_assert_msg(status == MT_OK, "%s", err.text);
 }

@@ -65,6 +65,8 @@ START_TEST(bad_settings)
         {"dump:", "dump is \"\", allowed is a path of 1 to 1023 bytes"},
         {"stacks", "stacks is \"\", allowed is auto, python, c, all or none"},
         {"entries:5", "there is no setting \"entries\""},
+        {"\x1b[31m\xff:5", "there is no setting \"\\x1b[31m\\xff\""},
+        {"every:\n", "every is \"\\x0a\", allowed is 1 to 1000000 seconds"},
     };
     for (size_t i = 0; i < MT_COUNT(cases); i++) {
         struct mt_record_settings s;
@@ -90,6 +92,21 @@ START_TEST(paths)
     ck_assert(mt_record_path("0123456789012345678901234567890", 1, "0", out, sizeof out));
     ck_assert(!mt_record_path("01234567890123456789012345678901", 1, "0", out, sizeof out));
     ck_assert(!mt_record_path("", 1, "0", out, sizeof out));
+}
+END_TEST
+
+START_TEST(ranks_are_numbers)
+{
+    static const char *const none[] = {"../x", "", "-1", "1\n", "/", "1234567890", "0x1", "1 "};
+    char out[32];
+    for (size_t i = 0; i < MT_COUNT(none); i++) {
+        ck_assert(!mt_record_rank_check(none[i], &err));
+        ck_assert(mt_record_path("a/%r", 1, none[i], out, sizeof out));
+        ck_assert_str_eq(out, "a/0");
+    }
+    ck_assert(!mt_record_rank_check("\x1b", &err));
+    ck_assert_str_eq(err.text, "RANK is \"\\x1b\", which is no number: %r in a name is 0");
+    ck_assert(mt_record_rank_check("999999999", &err));
 }
 END_TEST
 
@@ -377,7 +394,7 @@ START_TEST(a_file_is_whole_or_not_there)
 }
 END_TEST
 
-UNIT_MAIN("live recording", settings, bad_settings, paths, stacks_are_kept_once,
+UNIT_MAIN("live recording", settings, bad_settings, paths, ranks_are_numbers, stacks_are_kept_once,
           keys_tell_like_stacks_apart, a_full_table_takes_no_stack_more,
           an_event_lies_in_one_cache_line, a_snapshot_says_what_was, a_full_ring_keeps_the_last,
           without_recording_there_is_the_state, a_dump_that_fails_leaves_nothing,

@@ -7,10 +7,12 @@ and queues what is to be done for the moment when torch starts CUDA: a program t
 GPU is not changed. Everything comes from the environment, MEMTOOL_CAPTURE_*; nothing here may ever
 raise into the program.
 """
+import errno
 import importlib
 import importlib.util
 import os
 import re
+import stat
 import sys
 
 
@@ -47,18 +49,29 @@ class Capture:
         self.stacks = os.environ.get("MEMTOOL_CAPTURE_STACKS", "python")
         self.pid = os.getpid()
         self.library = None
+        self.since = int(os.environ.get("MEMTOOL_CAPTURE_SINCE", "0"))
         self.recording = False
         self.written = []  # the reasons of the snapshots so far
+        self.first = None  # the name of the first one
+        self.oom = None  # that of an out-of-memory
 
     def path(self, why):
         """The first snapshot has the name as given, later ones the reason before the suffix and a
         number when it comes again; of those of an out-of-memory the newest is kept."""
-        marks = {"%p": str(os.getpid()), "%r": os.environ.get("RANK", "0"), "%%": "%"}
-        path = re.sub("%[pr%]", lambda mark: marks[mark.group()], self.pattern)
-        if not self.written or (why == "oom" and self.written[0] == "oom"):
-            return path
+        if why == "oom" and self.oom:
+            return self.oom
+        if not self.written:
+            marks = {"%p": str(os.getpid()), "%r": self.rank(), "%%": "%"}
+            return re.sub("%[pr%]", lambda mark: marks[mark.group()], self.pattern)
         number = self.written.count(why) + 1
-        return self.with_reason(path, why + (".%d" % number if number > 1 and why != "oom" else ""))
+        return self.with_reason(self.first, why + (".%d" % number if number > 1 else ""))
+
+    def rank(self):
+        rank = os.environ.get("RANK", "0")
+        if re.fullmatch("[0-9]{1,9}", rank):
+            return rank
+        say("RANK is %s, which is no number: %%r in a name is 0" % ascii(rank[:64]))
+        return "0"
 
     @staticmethod
     def with_reason(path, reason):
@@ -67,23 +80,28 @@ class Capture:
 
     def wrote(self, why, path):
         """Remembers a snapshot and names it to memtool, once."""
-        if why != "oom" or "oom" not in self.written:
+        if path != self.oom:
             self.tell(why, path)
         if not self.written and why != "oom" and self.library is not None:
-            self.record_allocator(self.with_reason(self.pattern, "oom"))  # the name is taken
+            self.record_allocator(self.with_reason(path, "oom").replace("%", "%%"))  # the name is taken
+        self.remember(why, path)
+
+    def remember(self, why, path):
+        self.first = self.first or path
+        self.oom = path if why == "oom" else self.oom
         self.written.append(why)
 
-    def tell(self, why, path):
-        with open(self.list, "a") as f:
-            f.write("%s\t%s\n" % (why, os.path.abspath(path)))
-
-    def mark(self, word):
-        """Tells memtool how far the program came, for the case that no snapshot follows."""
+    def tell(self, *words):
+        """A record of the list in which memtool reads what was written and, for the case that no
+        snapshot follows, how far the program came (src/live/capture_list.h)."""
+        record = [words[0], str(os.getpid())] + [os.path.abspath(path) for path in words[1:]]
         try:
-            with open(self.list, "a") as f:
-                f.write(word + "\n")
+            with open(self.list, "ab", 0) as f:
+                f.write(os.fsencode("\t".join(record) + "\0"))
         except Exception:
             pass
+
+    mark = tell
 
     def failed(self, text):
         self.mark("failed")
@@ -95,16 +113,75 @@ class Capture:
         try:
             self.notice_oom()
             path = self.path(why)
-            partial = "%s.%d.partial" % (path, os.getpid())
+            folder, name = os.path.split(path)
+            start = os.fsdecode(os.fsencode(name)[:200])  # a name has 255 bytes
+            partial = os.path.join(folder, "%s.%d.partial" % (start, os.getpid()))
             try:
                 self.write(partial)
-                os.replace(partial, path)
+                path = self.place(partial, path)
             finally:
                 if os.path.exists(partial):
                     os.unlink(partial)
             self.wrote(why, path)
         except Exception as error:
             self.failed("the snapshot could not be written: %r" % error)
+
+    def place(self, partial, path):
+        """Gives the file the first free name of run.pickle, run.2.pickle ...; returns it."""
+        if path == self.oom:
+            os.replace(partial, path)
+            return path
+        stem, suffix = os.path.splitext(path)
+        number = 1
+        while not self.take(partial, path) and not self.replace_older(partial, path):
+            number += 1
+            path = "%s.%d%s" % (stem, number, suffix)
+        return path
+
+    @staticmethod
+    def take(partial, path):
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP):
+                raise
+            try:
+                open(path, "x").close()  # no hard links here: an empty file takes the name first
+            except FileExistsError:
+                return False
+            os.replace(partial, path)
+        return True
+
+    def replace_older(self, partial, path):
+        """Over a file that was there when memtool was started with -f; as src/live/whole_file.c does
+        it, so that one process alone replaces it."""
+        claim = None
+        try:
+            there = self.older(path)
+            if there is None:
+                return False
+            name = os.path.join(os.path.dirname(path), "%x.replaced" % there.st_ino)
+            open(name, "x").close()
+            claim = name
+            there = self.older(path)
+            if there is None:
+                return False
+            if stat.S_ISREG(there.st_mode) and there.st_uid == os.geteuid():
+                os.chmod(partial, there.st_mode & 0o777)
+            os.replace(partial, path)
+            return True
+        except (FileExistsError, FileNotFoundError):
+            return False
+        finally:
+            if claim:
+                os.unlink(claim)
+
+    def older(self, path):
+        there = os.lstat(path)
+        kind = stat.S_IFMT(there.st_mode)
+        return there if kind in (stat.S_IFREG, stat.S_IFLNK) and there.st_ctime_ns < self.since else None
 
     def write(self, path):
         if self.library is not None:
@@ -182,17 +259,15 @@ class Capture:
             raise OSError(self.library.memtool_last_error())
 
     def notice_oom(self):
-        """The allocator writes the snapshot of an out-of-memory by itself."""
-        if self.library is None or "oom" in self.written:
+        """The allocator writes the snapshot of an out-of-memory by itself, and names it to memtool."""
+        if self.library is None or self.oom:
             return
-        import ctypes
-
-        ooms, device = ctypes.c_int64(), 0
-        while self.library.memtool_stat(device, b"num_ooms", ctypes.byref(ooms)) == 0:
-            if ooms.value > 0 and os.path.exists(self.path("oom")):
-                self.wrote("oom", self.path("oom"))
-                return
-            device += 1
+        start = b"oom\t%d\t" % os.getpid()
+        with open(self.list, "rb") as f:
+            for record in f.read().split(b"\0"):
+                if record.startswith(start):
+                    self.remember("oom", os.fsdecode(record[len(start):]))
+                    return
 
     def torch_is_there(self):
         torch = sys.modules.get("torch")
@@ -211,6 +286,7 @@ class Capture:
         self.pid = os.getpid()
         self.recording = False
         self.written = []
+        self.first = self.oom = None
 
 
 class WaitForTorch:

@@ -33,3 +33,12 @@ echo "exit $?"
 echo "exit $?"
 "$MEMTOOL" capture -o x.json -- true 2>/dev/null
 echo "exit $?"
+echo "too long, once it has all its numbers:"
+long() { try "$1" 2>&1 | sed 's/0\{50,\}/0.../g' | cut -c 1-230; }
+long "$(printf '%0224d' 0).pickle"
+long "$(printf '%0225d' 0).pickle"
+long "$(printf '%0218d' 0)%p.pickle"
+long "$(printf '%0300d' 0).pickle"
+folders=$(printf '%0200d' 0)
+mkdir -p "$folders/$folders/$folders/$folders"
+long "$folders/$folders/$folders/$folders/$(printf '%0190d' 0)" | sed 's/become [0-9]*/become N/'
