@@ -8,6 +8,7 @@
 #define MEMTOOL_ERROR_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include <memtool/compiler.h>
 
@@ -53,6 +54,10 @@ enum mt_status mt_error_prefix(struct mt_error *err, const char *format, ...) MT
 
 /* MT_NOMEM with its standard text. */
 enum mt_status mt_fail_nomem(struct mt_error *err);
+
+/* Why a stream could not be written, for people; to be asked right after a write that failed, or
+ * of a stream whose error flag is set. A static text of the C library's. */
+const char *mt_stream_why(FILE *stream);
 
 /* The program's exit code for a status; the table stands in MT_STATUS_MAP. */
 int mt_status_exit_code(enum mt_status code);

@@ -128,10 +128,23 @@ static int open_hidden(struct mt_cli_output *o)
 
 /* ---- faces ---- */
 
+/* Whoever made a file private wants what replaces it to be so, from the first byte on. */
+static void keep_mode(const struct mt_cli_output *o, int fd)
+{
+    struct stat st;
+    if (o->force && stat(o->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) {
+        fchmod(fd, st.st_mode & 0777);
+    }
+}
+
 int mt_unfinished_open(struct mt_cli_output *o)
 {
     int fd = open_nameless(o);
-    return fd >= 0 ? fd : open_hidden(o);
+    fd = fd >= 0 ? fd : open_hidden(o);
+    if (fd >= 0) {
+        keep_mode(o, fd);
+    }
+    return fd;
 }
 
 static bool take_name(struct mt_cli_output *o)

@@ -12,7 +12,8 @@
  */
 int mt_unfinished_open(struct mt_cli_output *o);
 
-/* Gives it the name o->path, after the stream was closed; with o->force over an older file. False
+/* Gives it the name o->path, after the stream was closed; with o->force over an older file, whose
+ * mode it then has if that was the user's own (a symbolic link is replaced itself). False
  * with errno, and the file is gone: EEXIST when there is one and no force. */
 bool mt_unfinished_name(struct mt_cli_output *o);
 

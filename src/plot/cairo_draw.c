@@ -176,13 +176,17 @@ static cairo_status_t write_piece(void *out, const unsigned char *p, unsigned n)
     return fwrite(p, 1, n, out) == n ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-static enum mt_status to_status(cairo_status_t c, struct mt_error *err)
+static enum mt_status to_status(cairo_status_t c, FILE *out, struct mt_error *err)
 {
     if (c == CAIRO_STATUS_SUCCESS) {
         return MT_OK;
     }
     if (c == CAIRO_STATUS_NO_MEMORY) {
         return mt_fail_nomem(err);
+    }
+    if (c == CAIRO_STATUS_WRITE_ERROR) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the picture: %s",
+                       mt_stream_why(out));
     }
     return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot draw the picture: %s",
                    cairo_status_to_string(c));
@@ -211,7 +215,7 @@ enum mt_status mt_paint_png(const struct mt_scene *s, double scale, FILE *out, s
         status = cairo_surface_write_to_png_stream(surface, write_piece, out);
     }
     cairo_surface_destroy(surface);
-    return to_status(status, err);
+    return to_status(status, out, err);
 }
 
 enum mt_status mt_paint_pdf(const struct mt_scene *s, double scale, FILE *out, struct mt_error *err)
@@ -228,5 +232,5 @@ enum mt_status mt_paint_pdf(const struct mt_scene *s, double scale, FILE *out, s
         status = cairo_surface_status(surface);
     }
     cairo_surface_destroy(surface);
-    return to_status(status, err);
+    return to_status(status, out, err);
 }

@@ -86,5 +86,7 @@ enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_o
     fputs("<script>", out);
     fwrite(mt_embedded_script, 1, mt_embedded_script_n, out);
     fputs("</script>\n</body>\n</html>\n", out);
-    return ferror(out) ? mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page") : MT_OK;
+    return ferror(out) ? mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page: %s",
+                                 mt_stream_why(out))
+                       : MT_OK;
 }

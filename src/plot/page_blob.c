@@ -33,7 +33,8 @@ static enum mt_status put_base64(struct blob *b, size_t n)
         char text[4];
         base64_triple(b->deflated + i, n - i < 3 ? n - i : 3, text);
         if (fwrite(text, 1, sizeof text, b->out) != sizeof text) {
-            return mt_fail(b->err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page");
+            return mt_fail(b->err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page: %s",
+                           mt_stream_why(b->out));
         }
     }
     return MT_OK;

@@ -316,7 +316,8 @@ enum mt_status mt_paint_svg(const struct mt_scene *s, double scale, FILE *out, s
     if (g.b.failed) {
         status = mt_fail_nomem(err);
     } else if (fwrite(g.b.p, 1, g.b.n, out) != g.b.n) {
-        status = mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the picture");
+        status = mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the picture: %s",
+                         mt_stream_why(out));
     }
     mt_buf_release(&g.b);
     return status;

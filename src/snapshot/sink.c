@@ -292,5 +292,8 @@ enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err)
         return mt_hint(err, "a small file can unfold to any size; raise the limit with "
                             "--max-output SIZE if you trust it");
     }
+    if (s->status == MT_OUTPUT) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "%s: %s", s->why, mt_stream_why(s->stream));
+    }
     return s->status == MT_OK ? MT_OK : mt_fail(err, s->status, MT_NO_OFFSET, "%s", s->why);
 }

@@ -2,6 +2,7 @@
 /* Filling errors, and the two tables behind a status: exit code and text. */
 #include <memtool/error.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,15 @@ enum mt_status mt_hint(struct mt_error *err, const char *format, ...)
     vsnprintf(err->hint, sizeof err->hint, format, args);
     va_end(args);
     return err->code;
+}
+
+/* What stands in the buffer is tried again, which also tells of a failure long ago. */
+const char *mt_stream_why(FILE *stream)
+{
+    int before = errno;
+    errno = 0;
+    int why = fflush(stream) != 0 && errno != 0 ? errno : before;
+    return why != 0 ? strerror(why) : "some of the output was lost";
 }
 
 enum mt_status mt_error_prefix(struct mt_error *err, const char *format, ...)
