@@ -6,6 +6,7 @@
 #ifndef MEMTOOL_MEM_H
 #define MEMTOOL_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <memtool/compiler.h>
@@ -22,5 +23,10 @@ void *mt_mem_realloc(void *p, size_t count, size_t size) MT_NODISCARD;
 
 /* Accepts NULL. */
 void mt_mem_free(void *p);
+
+/* From here on the calling thread gets its memory from pages of its own, without malloc, whose lock
+ * may be held or whose heap damaged, in a process that is about to end; until it says false. What
+ * it has got is not given back; memory from before is not resized. One thread at a time. */
+void mt_mem_careful(bool on);
 
 #endif

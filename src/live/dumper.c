@@ -4,6 +4,7 @@
 #include "dumper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,9 +44,16 @@ static void wait_for_work(struct mt_dumper *d)
     }
 }
 
+/* What reads standard error may be stuck as well: then nothing is told. */
+static bool can_tell(const struct mt_dumper *d)
+{
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return atomic_load(&d->ends_by) == 0 || poll(&err, 1, 0) == 1;
+}
+
 static void tell(struct mt_dumper *d, const char *text)
 {
-    if (d->on_failure && strcmp(text, d->said) != 0) {
+    if (d->on_failure && strcmp(text, d->said) != 0 && can_tell(d)) {
         d->on_failure(text);
     }
     snprintf(d->said, sizeof d->said, "%s", text);
@@ -98,6 +106,17 @@ enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err)
     return MT_OK;
 }
 
+/* Whether it is not the first one. */
+static bool is_again(struct mt_dumper *d)
+{
+    struct timespec now;
+    int64_t none = 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+    return !atomic_compare_exchange_strong(&d->asked_to_end_ms, &none, ms) &&
+           ms - none > MT_DUMPER_SAME_MS;
+}
+
 /* A child has this handler too, but not the thread that it wakes; before it calls exec it may even
  * share the parent's memory. */
 void mt_dumper_on_signal(struct mt_dumper *d, int number)
@@ -105,13 +124,13 @@ void mt_dumper_on_signal(struct mt_dumper *d, int number)
     int saved = errno;
     bool here = getpid() == atomic_load(&d->pid);
     bool end = number == SIGTERM || number == SIGINT || number == SIGQUIT;
-    if (here && end) {
-        atomic_store(&d->ends_by, number);
-    }
-    if (here) {
-        (void)sem_post(&d->wake);
-    } else if (end) {
+    if (end && (!here || is_again(d))) {
         end_by(number);
+    } else if (here) {
+        if (end) {
+            atomic_store(&d->ends_by, number);
+        }
+        (void)sem_post(&d->wake);
     }
     errno = saved;
 }

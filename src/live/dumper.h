@@ -3,6 +3,7 @@
  * A thread that writes snapshots when a signal asks for one, and every so many seconds. Waking it
  * is all that a signal handler does. However many signals came while a snapshot was written, one
  * more follows; and a failure that repeats is told once, or a full disk would fill the log as well.
+ * It never waits without end itself: `dump` leaves that to another thread (writer.h).
  */
 #ifndef LIVE_DUMPER_H
 #define LIVE_DUMPER_H
@@ -24,6 +25,7 @@ struct mt_dumper {
     void (*on_failure)(const char *text);
     _Atomic int pid;     /* of the process that the thread lives in */
     _Atomic int ends_by; /* for dump: the signal that ends the program after it; 0: none */
+    _Atomic int64_t asked_to_end_ms; /* when the first of them came, of the steady clock */
     char said[sizeof((struct mt_error *)0)->text];
 };
 
@@ -32,8 +34,10 @@ struct mt_dumper {
 enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err) MT_NODISCARD;
 
 /* What a signal handler does: asks for a snapshot. SIGTERM, SIGINT and SIGQUIT end the program when
- * it is written, as they would have; in a forked child, which has no such thread, at once.
- * Async-signal-safe. */
+ * it is written, as they would have; in a forked child, which has no such thread, and for the
+ * second time, at once. What comes within MT_DUMPER_SAME_MS is the first one once more: one for the
+ * whole process group, and one that a parent passes on. Async-signal-safe. */
+enum { MT_DUMPER_SAME_MS = 500 };
 void mt_dumper_on_signal(struct mt_dumper *d, int number);
 
 /* Gives a signal a handler, unless it has one of the program's own or is ignored: then false. */

@@ -63,6 +63,7 @@ struct mt_live {
     bool told_of_scopes; /* somebody tells when captures begin: no need to ask the driver */
     bool forked;         /* this is a child: the driver does not live here */
     pthread_mutex_t dump_lock;
+    struct mt_writer *writer; /* of snapshots of refusals; NULL: who is refused writes them */
     struct mt_cuda *cuda;
     struct mt_alloc_settings settings;
     const char *list;                  /* where snapshots are told of; NULL: nowhere */
@@ -151,8 +152,11 @@ enum mt_status mt_live_dump(struct mt_live *live, const char *pattern, char *pat
  * waiting. */
 enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
                                 struct mt_error *err) MT_NODISCARD;
-/* At the end of the process, where the settings ask for it. */
-enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err) MT_NODISCARD;
+/* What a writer calls, with the allocator as `ctx`: the same, and for a refusal the snapshot of it,
+ * or the name of one that was written a moment ago. */
+struct mt_write_request;
+enum mt_status mt_live_write(void *live, const struct mt_write_request *r, char *path,
+                             struct mt_error *err) MT_NODISCARD;
 
 /* The snapshot of a refusal, and a sentence behind its text that says where it is. */
 void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal);

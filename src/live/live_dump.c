@@ -13,6 +13,7 @@
 #include "capture_list.h"
 #include "dump.h"
 #include "dump_lock.h"
+#include "writer.h"
 
 /* Then, as PyTorch does, an event that only the next snapshot will show. */
 enum mt_status mt_live_copy(struct mt_live *live, struct mt_dump *dump, struct mt_error *err)
@@ -118,34 +119,6 @@ enum mt_status mt_live_no_answer(struct mt_error *err)
                    MT_LIVE_PATIENCE_S);
 }
 
-enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
-                                struct mt_error *err)
-{
-    char name[MT_RECORD_PATH_MAX];
-    int cancel;
-    if (!mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
-        return mt_live_no_answer(err);
-    }
-    MT_TRY(mt_dump_lock_take(&live->dump_lock, &cancel, err));
-    enum mt_status status = write_for(live, why, name, err);
-    mt_dump_lock_give(&live->dump_lock, cancel);
-    return status;
-}
-
-enum mt_status mt_live_dump_at_exit(struct mt_live *live, struct mt_error *err)
-{
-    if (!mt_recorder_on(live->recorder)) {
-        return MT_OK;
-    }
-    if (!mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
-        return mt_live_no_answer(err);
-    }
-    mt_quick_lock_take(&live->lock);
-    bool wanted = live->recorder->settings.at_exit;
-    mt_quick_lock_give(&live->lock);
-    return wanted ? mt_live_dump_for(live, MT_SNAPSHOT_EXIT, err) : MT_OK;
-}
-
 /* With dump_lock. A snapshot written a moment ago answers for the refusals that follow. */
 static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_error *err)
 {
@@ -163,20 +136,38 @@ static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_erro
     return MT_OK;
 }
 
+enum mt_status mt_live_write(void *ctx, const struct mt_write_request *r, char *path,
+                             struct mt_error *err)
+{
+    struct mt_live *live = ctx;
+    int cancel;
+    if (r->why != MT_SNAPSHOT_OOM && !mt_quick_lock_comes_free(&live->lock, MT_LIVE_PATIENCE_S)) {
+        return mt_live_no_answer(err);
+    }
+    MT_TRY(mt_dump_lock_take(&live->dump_lock, &cancel, err));
+    enum mt_status status =
+        r->why == MT_SNAPSHOT_OOM ? write_oom(live, path, err) : write_for(live, r->why, path, err);
+    mt_dump_lock_give(&live->dump_lock, cancel);
+    return status;
+}
+
+enum mt_status mt_live_dump_for(struct mt_live *live, enum mt_snapshot_why why,
+                                struct mt_error *err)
+{
+    char path[MT_RECORD_PATH_MAX];
+    return mt_live_write(live, &(struct mt_write_request){.why = why}, path, err);
+}
+
 void mt_live_dump_oom(struct mt_live *live, struct mt_live_refusal *refusal)
 {
+    const struct mt_write_request r = {.why = MT_SNAPSHOT_OOM};
     struct mt_error err;
     char path[MT_RECORD_PATH_MAX];
     size_t n = strlen(refusal->text);
     char *at = refusal->text + n;
     size_t left = sizeof refusal->text - n;
-    int cancel;
-    enum mt_status status = mt_dump_lock_take(&live->dump_lock, &cancel, &err);
-    if (status == MT_OK) {
-        status = write_oom(live, path, &err);
-        mt_dump_lock_give(&live->dump_lock, cancel);
-    }
-    if (status == MT_OK) {
+    if ((live->writer ? mt_writer_ask(live->writer, &r, path, &err)
+                      : mt_live_write(live, &r, path, &err)) == MT_OK) {
         snprintf(at, left, " The snapshot is in %s: memtool triage %s", path, path);
     } else {
         snprintf(at, left, " No snapshot: %s.", err.text);

@@ -276,7 +276,12 @@ static void ask_device(struct question *q, int device)
 static void *work(void *ctx)
 {
     struct question *q = ctx;
+    int (*current)(void **) = REAL(CU_CURRENT, (void **));
+    void *none;
     mt_preload_own_begin();
+    if (current) { /* it shows whether the driver answers at all */
+        (void)current(&none);
+    }
     for (int d = 0; d < MT_RECORD_DEVICES_MAX; d++) {
         if (q->devices >> d & 1) {
             ask_device(q, d);
@@ -298,21 +303,16 @@ static uint64_t bits_of(const struct mt_own *own)
     return bits;
 }
 
-static struct question *new_question(const struct mt_own *own)
+static struct question *new_question(uint64_t devices_asked)
 {
-    int (*current)(void **) = REAL(CU_CURRENT, (void **));
     struct question *q = mt_mem_zalloc(1, sizeof *q);
     if (q && sem_init(&q->done, 0, 0) != 0) {
         mt_mem_free(q);
         q = NULL;
     }
-    if (!q) {
-        return NULL;
-    }
-    atomic_store(&q->holders, 2);
-    q->devices = bits_of(own);
-    if (!current || current(&q->ctx) != 0 || !q->ctx || !has_device(&q->ctx_device)) {
-        q->ctx = NULL;
+    if (q) {
+        atomic_store(&q->holders, 2);
+        q->devices = devices_asked;
     }
     return q;
 }
@@ -366,22 +366,52 @@ static void fill_now(struct mt_own_device *d, const struct answer *a)
     d->pool_used = (struct mt_own_bytes){a->pools, a->pool_used};
 }
 
-void mt_preload_device_ask(struct mt_own *own)
+/* NULL when it is not answered; else the caller lets it go. */
+static struct question *put(struct question *q)
 {
-    struct question *q = new_question(own);
     bool started = q && start(q);
-    bool now = started && answered(q);
-    for (size_t i = 0; i < own->devices.n && own->devices.v[i].device < MT_RECORD_HOST; i++) {
-        struct mt_own_device *d = &own->devices.v[i];
-        fill_start(d);
-        if (now) {
-            fill_now(d, &q->answers[d->device]);
-        }
+    if (started && answered(q)) {
+        return q;
     }
     if (q) {
         let_go(q);
     }
     if (q && !started) {
         let_go(q); /* the thread's share */
+    }
+    return NULL;
+}
+
+/* A thread that waits for the driver cannot be called back: first another one tries. */
+void mt_preload_device_here(struct mt_write_request *r)
+{
+    int (*current)(void **) = REAL(CU_CURRENT, (void **));
+    struct question *q = current ? put(new_question(0)) : NULL;
+    r->context = NULL;
+    if (q && (current(&r->context) != 0 || !r->context || !has_device(&r->device))) {
+        r->context = NULL;
+    }
+    if (q) {
+        let_go(q);
+    }
+}
+
+void mt_preload_device_ask(struct mt_own *own, const struct mt_write_request *r)
+{
+    struct question *q = r->careful ? NULL : new_question(bits_of(own));
+    if (q) {
+        q->ctx = r->context;
+        q->ctx_device = r->device;
+    }
+    q = put(q);
+    for (size_t i = 0; i < own->devices.n && own->devices.v[i].device < MT_RECORD_HOST; i++) {
+        struct mt_own_device *d = &own->devices.v[i];
+        fill_start(d);
+        if (q) {
+            fill_now(d, &q->answers[d->device]);
+        }
+    }
+    if (q) {
+        let_go(q);
     }
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "dump_own.h"
+#include "writer.h"
 
 /* Of the calling thread's context; 0 when it has none. */
 int mt_preload_device(void);
@@ -28,9 +29,14 @@ void mt_preload_pool_used(void);
 void mt_preload_pool_created(void *pool, int device);
 void mt_preload_pool_destroyed(void *pool);
 
+/* The calling thread's context, for the request; none when the driver does not answer in a moment.
+ */
+void mt_preload_device_here(struct mt_write_request *r);
+
 /* Asks about the devices in own->devices, in a thread of its own and for a moment only: a
- * driver that is stuck must not hold up a snapshot. Fills in what is known. Not with a lock. */
-void mt_preload_device_ask(struct mt_own *own);
+ * driver that is stuck must not hold up a snapshot. Fills in what is known. Not with a lock. A
+ * careful request asks nothing, and fills in what was seen at the first look. */
+void mt_preload_device_ask(struct mt_own *own, const struct mt_write_request *r);
 
 /* Free bytes of a device by NVML, `bus` naming it as the driver does ("0000:1a:00.0"); `total` is
  * the driver's, to tell a part of a card from the whole. False: there is no NVML, or it speaks of

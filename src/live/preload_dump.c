@@ -15,6 +15,7 @@
 #include <memtool/str.h>
 
 #include "capture_list.h"
+#include "crash.h"
 #include "dump_lock.h"
 #include "preload.h"
 #include "preload_device.h"
@@ -75,7 +76,8 @@ static enum mt_status copy_own(const struct mt_dump *d, struct mt_own *own, stru
     return mt_preload_account_copy(a, &watch->recorder->stacks, own, err);
 }
 
-static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
+static enum mt_status copy_state(struct mt_dump *d, const struct mt_write_request *r,
+                                 struct mt_error *err)
 {
     struct mt_own own = {0};
     mt_quick_lock_take(watch->lock);
@@ -93,7 +95,7 @@ static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
     }
     mt_quick_lock_give(watch->lock);
     if (status == MT_OK) {
-        mt_preload_device_ask(&own);
+        mt_preload_device_ask(&own, r);
         mt_dump_take_own(d, &own);
     }
     mt_own_release(&own);
@@ -101,10 +103,10 @@ static enum mt_status copy_state(struct mt_dump *d, struct mt_error *err)
 }
 
 /* With dump_lock. */
-static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *err)
+static enum mt_status write_snapshot(const struct mt_write_request *r, char *path,
+                                     struct mt_error *err)
 {
-    char path[MT_RECORD_PATH_MAX];
-    if (!name_of(why, path, sizeof path)) {
+    if (!name_of(r->why, path, MT_RECORD_PATH_MAX)) {
         return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no usable name for a snapshot: %.150s",
                        watch->recorder->settings.path);
     }
@@ -112,58 +114,65 @@ static enum mt_status write_snapshot(enum mt_snapshot_why why, struct mt_error *
     if (!d) {
         return mt_fail_nomem(err);
     }
-    enum mt_status status = copy_state(d, err);
+    enum mt_status status = copy_state(d, r, err);
     if (status == MT_OK) {
-        status = mt_dump_write(d, &watch->names, why, path, err);
+        status = mt_dump_write(d, &watch->names, r->why, path, err);
     }
     mt_dump_free(d);
-    if (status == MT_OK && mt_snapshot_names_add(&watch->names, why)) {
-        mt_capture_list_tell(watch->list, mt_snapshot_why_text(why), path);
+    if (status == MT_OK && mt_snapshot_names_add(&watch->names, r->why)) {
+        mt_capture_list_tell(watch->list, mt_snapshot_why_text(r->why), path);
     }
     return status;
 }
 
-/* In mode cache a thread holds the lock while it waits for the driver. */
-static enum mt_status dump(enum mt_snapshot_why why, struct mt_error *err)
+/* What the writer calls. In mode cache a thread holds the lock while it waits for the driver. */
+static enum mt_status dump(void *ctx, const struct mt_write_request *r, char *path,
+                           struct mt_error *err)
 {
+    int cancel;
+    (void)ctx;
     if (!mt_quick_lock_comes_free(watch->lock, MT_LIVE_PATIENCE_S)) {
         return mt_live_no_answer(err);
     }
-    int cancel;
     MT_TRY(mt_dump_lock_take(&watch->dump_lock, &cancel, err));
     mt_preload_own_begin();
-    enum mt_status status = write_snapshot(why, err);
+    enum mt_status status = write_snapshot(r, path, err);
     mt_preload_own_end();
     mt_dump_lock_give(&watch->dump_lock, cancel);
     return status;
 }
 
-void mt_preload_dump_oom(void)
+static void ask_for(enum mt_snapshot_why why)
 {
     struct mt_error err;
-    struct timespec now;
-    int cancel;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (mt_dump_lock_take(&watch->dump_lock, &cancel, &err) != MT_OK) {
-        return;
-    }
-    bool due = watch->last_oom_s == 0 || now.tv_sec - watch->last_oom_s >= MT_SNAPSHOT_OOM_PAUSE_S;
-    if (due && write_snapshot(MT_SNAPSHOT_OOM, &err) != MT_OK) {
+    struct mt_write_request r = {.why = why};
+    mt_preload_own_begin();
+    mt_preload_device_here(&r);
+    if (mt_writer_ask(&watch->writer, &r, NULL, &err) != MT_OK) {
         mt_preload_failed(err.text);
     }
-    watch->last_oom_s = now.tv_sec;
-    mt_dump_lock_give(&watch->dump_lock, cancel);
+    mt_preload_own_end();
+}
+
+void mt_preload_dump_oom(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t last = atomic_load(&watch->last_oom_s);
+    if ((last == 0 || now.tv_sec - last >= MT_SNAPSHOT_OOM_PAUSE_S) &&
+        atomic_compare_exchange_strong(&watch->last_oom_s, &last, now.tv_sec)) {
+        ask_for(MT_SNAPSHOT_OOM);
+    }
 }
 
 /* ---- the moments ---- */
 
 static void at_end(void)
 {
-    struct mt_error err;
     bool used = watch->live || watch->n_devices > 0 || watch->account.peak[MT_RECORD_HOST] > 0;
-    if (used && !watch->forked && watch->recorder->settings.at_exit &&
-        dump(MT_SNAPSHOT_EXIT, &err) != MT_OK) {
-        mt_preload_failed(err.text);
+    bool ended = atomic_exchange(&watch->writer.ended, true);
+    if (used && !watch->forked && !ended) {
+        ask_for(MT_SNAPSHOT_EXIT);
     }
     if (!used) {
         mt_capture_list_tell(watch->list, "unused", NULL);
@@ -177,23 +186,23 @@ static void on_signal(int number)
 
 static enum mt_status dump_woken(void *ctx, struct mt_error *err)
 {
+    const struct mt_write_request r = {.why = atomic_load(&watch->dumper.ends_by) != 0
+                                                  ? MT_SNAPSHOT_TERM
+                                              : watch->dumper.by_clock ? MT_SNAPSHOT_CLOCK
+                                                                       : MT_SNAPSHOT_SIGNAL};
     (void)ctx;
-    return dump(atomic_load(&watch->dumper.ends_by) != 0 ? MT_SNAPSHOT_TERM
-                : watch->dumper.by_clock                 ? MT_SNAPSHOT_CLOCK
-                                                         : MT_SNAPSHOT_SIGNAL,
-                err);
+    return mt_writer_ask(&watch->writer, &r, NULL, err);
 }
 
+/* Not the lock of dumps: whoever has it may wait for ever, and the child makes it anew. */
 static void before_fork(void)
 {
-    pthread_mutex_lock(&watch->dump_lock);
     mt_quick_lock_take(watch->lock);
 }
 
 static void after_fork_parent(void)
 {
     mt_quick_lock_give(watch->lock);
-    pthread_mutex_unlock(&watch->dump_lock);
 }
 
 /* The child of a process that uses CUDA cannot use it. */
@@ -207,6 +216,36 @@ static void after_fork_child(void)
     mt_dump_lock_init(&watch->dump_lock);
 }
 
+static void start_writer(const struct mt_record_settings *s)
+{
+    struct mt_error err;
+    struct mt_writer *w = &watch->writer;
+    w->write = dump;
+    w->on_failure = mt_preload_failed;
+    w->limit_s = s->limit_s;
+    w->ended = !s->at_exit;
+    if (mt_writer_start(w, &err) != MT_OK) {
+        mt_preload_failed(err.text); /* who asks for a snapshot writes it */
+    } else if (s->at_exit) {
+        mt_crash_watch(w);
+        at_quick_exit(at_end);
+    }
+}
+
+static void start_dumper(const struct mt_record_settings *s)
+{
+    struct mt_error err;
+    watch->dumper.dump = dump_woken;
+    watch->dumper.every_s = s->every_s;
+    watch->dumper.on_failure = mt_preload_failed;
+    if (mt_dumper_start(&watch->dumper, &err) != MT_OK) {
+        mt_preload_failed(err.text);
+    } else if (s->signal) { /* the program's own handlers are left alone */
+        (void)!mt_dumper_catch(s->signal, on_signal);
+        (void)!mt_dumper_catch(SIGTERM, on_signal);
+    }
+}
+
 void mt_preload_dump_start(const struct mt_record_settings *s)
 {
     struct mt_error err;
@@ -218,18 +257,8 @@ void mt_preload_dump_start(const struct mt_record_settings *s)
     mt_dump_lock_init(&watch->dump_lock);
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_end);
-    watch->dumper.dump = dump_woken;
-    watch->dumper.every_s = s->every_s;
-    watch->dumper.on_failure = mt_preload_failed;
-    if (s->signal == 0 && s->every_s == 0) {
-        return;
-    }
-    if (mt_dumper_start(&watch->dumper, &err) != MT_OK) {
-        mt_preload_failed(err.text);
-        return;
-    }
-    if (s->signal) { /* the program's own handlers are left alone */
-        (void)!mt_dumper_catch(s->signal, on_signal);
-        (void)!mt_dumper_catch(SIGTERM, on_signal);
+    start_writer(s);
+    if (s->signal != 0 || s->every_s != 0) {
+        start_dumper(s);
     }
 }

@@ -18,6 +18,7 @@
 #include "preload_account.h"
 #include "preload_table.h"
 #include "snapshot_names.h"
+#include "writer.h"
 
 struct attempt;
 
@@ -41,8 +42,9 @@ struct mt_preload_state {
     const char *list; /* where snapshots are told of; NULL: nowhere */
     const char *rank;
     struct mt_dumper dumper;
+    struct mt_writer writer;
     struct mt_snapshot_names names; /* with dump_lock */
-    time_t last_oom_s;              /* with dump_lock */
+    _Atomic int64_t last_oom_s;     /* of the steady clock; 0: none yet */
 };
 extern struct mt_preload_state mt_preload_state;
 

@@ -31,6 +31,7 @@ void mt_record_settings_default(struct mt_record_settings *s)
                                      .max_frames = 64,
                                      .free_stacks = true,
                                      .on_oom = true,
+                                     .limit_s = 20, /* launchers wait 30 before they kill */
                                      .path = "memtool-%p.pickle"};
 }
 
@@ -156,6 +157,14 @@ static bool set_every(struct mt_record_settings *s, struct mt_str v)
     return fits;
 }
 
+static bool set_limit(struct mt_record_settings *s, struct mt_str v)
+{
+    uint64_t n;
+    bool fits = number_value(v, 1, 86400, &n);
+    s->limit_s = fits ? (uint32_t)n : s->limit_s;
+    return fits;
+}
+
 static const struct key {
     const char *name;
     bool (*set)(struct mt_record_settings *s, struct mt_str value);
@@ -171,6 +180,7 @@ static const struct key {
     {"at_exit", set_at_exit, "True or False"},
     {"signal", set_signal, "a signal's name or number, but none of a fault, KILL or STOP"},
     {"every", set_every, "1 to 1000000 seconds"},
+    {"limit", set_limit, "1 to 86400 seconds"},
 };
 
 struct shown {

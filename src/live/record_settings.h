@@ -30,6 +30,7 @@ struct mt_record_settings {
     bool at_exit, on_oom;          /* dump then */
     int signal;                    /* dump on this signal; 0: none */
     uint32_t every_s;              /* dump every so many seconds; 0: never */
+    uint32_t limit_s;              /* that a dump may keep anybody waiting */
     char path[MT_RECORD_PATH_MAX]; /* of dumps; with %-marks, see mt_record_path */
 };
 
@@ -48,6 +49,7 @@ void mt_record_settings_default(struct mt_record_settings *s);
  *   at_exit:True|False      default False
  *   signal:NAME|N           USR1, SIGUSR2, 12
  *   every:SECONDS           1 .. 1,000,000
+ *   limit:SECONDS           1 .. 86,400, default 20: how long a dump may take
  */
 enum mt_status mt_record_settings_parse(struct mt_record_settings *s, struct mt_str text,
                                         struct mt_error *err) MT_NODISCARD;

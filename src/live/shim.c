@@ -21,9 +21,11 @@
 #include <memtool/mem.h>
 #include <memtool/str.h>
 
+#include "crash.h"
 #include "dump_lock.h"
 #include "dumper.h"
 #include "live.h"
+#include "writer.h"
 
 #define DOOR __attribute__((visibility("default")))
 
@@ -40,7 +42,12 @@ static struct {
     struct mt_live *live;            /* NULL: it could not be made, and `failure` says why */
     char failure[MT_LIVE_TEXT_MAX];
     struct mt_dumper dumper;
-} shim = {.once = PTHREAD_ONCE_INIT};
+    struct mt_writer writer;
+    pthread_once_t writer_once, crash_once;
+} shim = {.once = PTHREAD_ONCE_INIT,
+          .writer = {.ended = true},
+          .writer_once = PTHREAD_ONCE_INIT,
+          .crash_once = PTHREAD_ONCE_INIT};
 
 static _Thread_local char last_error[MT_LIVE_TEXT_MAX];
 
@@ -64,16 +71,15 @@ static void remember(const char *text)
 
 /* ---- the ends of a process ---- */
 
+/* Not the lock of dumps: whoever has it may wait for ever, and the child makes it anew. */
 static void before_fork(void)
 {
-    pthread_mutex_lock(&shim.live->dump_lock);
     mt_quick_lock_take(&shim.live->lock);
 }
 
 static void after_fork_parent(void)
 {
     mt_quick_lock_give(&shim.live->lock);
-    pthread_mutex_unlock(&shim.live->dump_lock);
 }
 
 /* The child has the tables but no driver; its end is not the program's end. The lock of dumps knows
@@ -82,15 +88,24 @@ static void after_fork_child(void)
 {
     mt_live_set_forked(shim.live);
     mt_recorder_set(shim.live->recorder, NULL);
+    shim.live->writer = NULL;
     mt_quick_lock_give(&shim.live->lock);
     mt_dump_lock_init(&shim.live->dump_lock);
 }
 
-static void at_exit(void)
+static void ask_for(enum mt_snapshot_why why)
 {
     struct mt_error err;
-    if (mt_live_dump_at_exit(shim.live, &err) != MT_OK) {
+    const struct mt_write_request r = {.why = why};
+    if (mt_writer_ask(&shim.writer, &r, NULL, &err) != MT_OK) {
         say(err.text);
+    }
+}
+
+static void at_exit(void)
+{
+    if (!atomic_exchange(&shim.writer.ended, true)) {
+        ask_for(MT_SNAPSHOT_EXIT);
     }
 }
 
@@ -101,13 +116,41 @@ static void on_signal(int number)
 
 /* ---- beginning ---- */
 
-static enum mt_status dump_live(void *live, struct mt_error *err)
+static enum mt_status dump_live(void *ctx, struct mt_error *err)
 {
-    return mt_live_dump_for(live,
-                            atomic_load(&shim.dumper.ends_by) != 0 ? MT_SNAPSHOT_TERM
-                            : shim.dumper.by_clock                 ? MT_SNAPSHOT_CLOCK
-                                                                   : MT_SNAPSHOT_SIGNAL,
-                            err);
+    const struct mt_write_request r = {.why = atomic_load(&shim.dumper.ends_by) != 0
+                                                  ? MT_SNAPSHOT_TERM
+                                              : shim.dumper.by_clock ? MT_SNAPSHOT_CLOCK
+                                                                     : MT_SNAPSHOT_SIGNAL};
+    (void)ctx;
+    return mt_writer_ask(&shim.writer, &r, NULL, err);
+}
+
+static void watch_crashes(void)
+{
+    mt_crash_watch(&shim.writer);
+}
+
+static void start_writer(void)
+{
+    struct mt_error err;
+    if (mt_writer_start(&shim.writer, &err) != MT_OK) {
+        say(err.text); /* who asks for a snapshot writes it */
+    }
+}
+
+/* NULL: recording ends. */
+static void record(const struct mt_record_settings *s)
+{
+    mt_live_record(shim.live, s);
+    atomic_store(&shim.writer.ended, !s || !s->at_exit);
+    if (s) {
+        atomic_store(&shim.writer.limit_s, s->limit_s);
+        pthread_once(&shim.writer_once, start_writer);
+    }
+    if (s && s->at_exit) {
+        pthread_once(&shim.crash_once, watch_crashes);
+    }
 }
 
 static enum mt_status start_triggers(const struct mt_record_settings *s, struct mt_error *err)
@@ -116,7 +159,6 @@ static enum mt_status start_triggers(const struct mt_record_settings *s, struct 
         return MT_OK;
     }
     shim.dumper.dump = dump_live;
-    shim.dumper.ctx = shim.live;
     shim.dumper.every_s = s->every_s;
     shim.dumper.on_failure = say;
     MT_TRY(mt_dumper_start(&shim.dumper, err));
@@ -145,7 +187,7 @@ static void start_recording(const char *text)
         say(err.text);
         return;
     }
-    mt_live_record(shim.live, &s);
+    record(&s);
     if (start_triggers(&s, &err) != MT_OK) {
         say(err.text);
     }
@@ -189,6 +231,10 @@ static void begin(void)
                  first && first->err.code == MT_USAGE ? " (in MEMTOOL_ALLOC_CONF)" : "");
         return;
     }
+    shim.writer.write = mt_live_write;
+    shim.writer.ctx = shim.live;
+    shim.writer.on_failure = say;
+    shim.live->writer = &shim.writer;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_exit);
     name_snapshots();
@@ -366,7 +412,7 @@ DOOR int memtool_record(const char *settings)
         remember(err.text);
         return -1;
     }
-    mt_live_record(live, settings ? &s : NULL);
+    record(settings ? &s : NULL);
     return 0;
 }
 

@@ -16,8 +16,8 @@ enum { MOST_OF_ONE_NAME = 100000 }; /* files of one name and other numbers */
 
 const char *mt_snapshot_why_text(enum mt_snapshot_why why)
 {
-    static const char *const texts[MT_SNAPSHOT_WHY_COUNT] = {"oom", "clock", "signal", "term",
-                                                             "exit"};
+    static const char *const texts[MT_SNAPSHOT_WHY_COUNT] = {"oom",  "clock", "signal",
+                                                             "term", "exit",  "crash"};
     return texts[why];
 }
 

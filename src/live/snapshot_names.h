@@ -27,6 +27,7 @@ enum mt_snapshot_why {
     MT_SNAPSHOT_SIGNAL,
     MT_SNAPSHOT_TERM,
     MT_SNAPSHOT_EXIT,
+    MT_SNAPSHOT_CRASH,
     MT_SNAPSHOT_WHY_COUNT
 };
 
@@ -48,7 +49,7 @@ struct mt_snapshot_names {
  * ones, in MEMTOOL_CAPTURE_SINCE: those that its -f means, else none. */
 void mt_snapshot_names_begin(struct mt_snapshot_names *n);
 
-/* "oom", "clock", "signal", "term", "exit". */
+/* "oom", "clock", "signal", "term", "exit", "crash". */
 const char *mt_snapshot_why_text(enum mt_snapshot_why why);
 
 /* The pattern of the next snapshot's path, of that of all: `path` with what is to stand before its
