@@ -18,6 +18,8 @@ CUDA_CPPFLAGS := $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HO
 # link it.
 LIVE_CFLAGS := -fexceptions $(if $(filter release,$(VARIANT)),-O3 -fno-tree-slp-vectorize) \
   $(if $(filter asan tsan,$(VARIANT)),-DMT_PRELOAD_NO_DLSYM)
+# The program's threads bring the stack, and that may be the 8 KiB of a signal handler.
+LIVE_CFLAGS += $(if $(filter release,$(VARIANT)),-Wframe-larger-than=2656)
 LIBRARY_OBJECTS := $(LIVE_SOURCES:%.c=$(BUILD)/library/%.o)
 $(BUILD)/library/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

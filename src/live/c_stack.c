@@ -18,15 +18,18 @@ void mt_c_stack_prepare(void)
     (void)backtrace(ignored, 2);
 }
 
+/* Half a kilobyte of stack counts, in a handler of the program's: the addresses lie in the upper
+ * half of the frames until they become frames, and are not overtaken as there are two to a frame.
+ */
 void mt_c_stack_capture(struct mt_raw_stack *out, uint32_t max)
 {
-    void *addresses[MT_RAW_FRAMES_MAX];
-    if (out->n >= max) {
-        return;
-    }
-    int n = backtrace(addresses, (int)(max - out->n));
+    _Static_assert(sizeof(struct mt_raw_frame) == 2 * sizeof(void *), "two to a frame");
+    struct mt_raw_frame *upper = out->frames + MT_RAW_FRAMES_MAX / 2;
+    int n = backtrace((void **)upper, (int)max);
     for (int i = 0; i < n; i++) {
-        mt_raw_stack_push(out, (uintptr_t)addresses[i], MT_RAW_C_FRAME);
+        uintptr_t address;
+        memcpy(&address, (const char *)upper + (size_t)i * sizeof address, sizeof address);
+        mt_raw_stack_push(out, address, MT_RAW_C_FRAME);
     }
 }
 
@@ -43,6 +46,29 @@ bool mt_c_stack_is_own(const struct mt_raw_frame *f)
     return look_up(&here, &own) && look_up(f, &info) && own.dli_fbase == info.dli_fbase;
 }
 
+/* Not snprintf, which takes more than a kilobyte of stack. */
+static void copy(const char *text, char *out, size_t size)
+{
+    size_t n = strlen(text);
+    n = n < size ? n : size - 1;
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+/* "+0x1f". */
+static void offset_text(uintptr_t offset, char *out)
+{
+    int digits = 1;
+    while (digits < 16 && offset >> (4 * digits) != 0) {
+        digits++;
+    }
+    memcpy(out, "+0x", 3);
+    for (int i = 0; i < digits; i++) {
+        out[3 + i] = "0123456789abcdef"[offset >> (4 * (digits - 1 - i)) & 15];
+    }
+    out[3 + digits] = '\0';
+}
+
 /* The name as it stands in the source; libstdc++ knows how, if the process has it. */
 static void readable_name(const char *symbol, char *out, size_t size)
 {
@@ -53,7 +79,7 @@ static void readable_name(const char *symbol, char *out, size_t size)
         memcpy(&demangle, &function, sizeof function);
         text = demangle(symbol, NULL, NULL, NULL);
     }
-    snprintf(out, size, "%s", text ? text : symbol);
+    copy(text ? text : symbol, out, size);
     mt_mem_free(text); /* it came from malloc */
 }
 
@@ -66,11 +92,10 @@ void mt_c_stack_resolve(const struct mt_raw_frame *f, struct mt_c_frame_scratch 
         readable_name(info.dli_sname, scratch->name, sizeof scratch->name);
     } else {
         uintptr_t base = found ? (uintptr_t)info.dli_fbase : 0;
-        snprintf(scratch->name, sizeof scratch->name, "+%#llx",
-                 (unsigned long long)(f->code - base));
+        offset_text(f->code - base, scratch->name);
     }
-    snprintf(scratch->filename, sizeof scratch->filename, "%s",
-             found && info.dli_fname ? info.dli_fname : "??");
+    copy(found && info.dli_fname ? info.dli_fname : "??", scratch->filename,
+         sizeof scratch->filename);
     out->name = mt_str_from(scratch->name);
     out->filename = mt_str_from(scratch->filename);
     out->line = 0;

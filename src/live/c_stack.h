@@ -11,7 +11,7 @@
  * memory. */
 void mt_c_stack_prepare(void);
 
-/* Appends this thread's frames, at most `max` in all. A microsecond or two. */
+/* This thread's frames, at most `max`, into an empty stack. A microsecond or two. */
 void mt_c_stack_capture(struct mt_raw_stack *out, uint32_t max);
 
 /* The text of one frame as long as the scratch lives. */

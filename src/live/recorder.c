@@ -163,13 +163,12 @@ static bool add_all(const struct mt_recorder *r, const struct mt_raw_stack *raw,
 {
     bool python_done = false, ours = true;
     for (uint32_t i = 0; i < n_c; i++) {
-        struct mt_c_frame_scratch scratch;
         struct mt_frame_text text;
         ours = ours && mt_c_stack_is_own(&raw->frames[i]);
         if (ours && i + 1 < n_c) {
             continue;
         }
-        mt_c_stack_resolve(&raw->frames[i], &scratch, &text);
+        mt_c_stack_resolve(&raw->frames[i], &t->scratch, &text);
         bool loop = is_interpreter(text.name);
         if (loop && !python_done) {
             add_python(r, raw, n_c, t);

@@ -15,6 +15,7 @@
 #include <memtool/compiler.h>
 #include <memtool/error.h>
 
+#include "c_stack.h"
 #include "event_clock.h"
 #include "python_stack.h"
 #include "record_settings.h"
@@ -140,6 +141,7 @@ struct mt_stack_text {
     size_t n;
     struct mt_frame_text frames[MT_RAW_FRAMES_MAX];
     struct mt_arena arena; /* texts of C frames */
+    struct mt_c_frame_scratch scratch;
 };
 
 /* Puts a stack into words, in the thread that caught it, WITHOUT the lock: Python may run. What the

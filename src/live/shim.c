@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <memtool/compiler.h>
@@ -41,6 +42,7 @@ static struct {
     _Atomic(struct mt_live *) ready; /* `live`, once it can be used */
     struct mt_live *live;            /* NULL: it could not be made, and `failure` says why */
     char failure[MT_LIVE_TEXT_MAX];
+    struct mt_record_settings settings; /* as the process began */
     struct mt_dumper dumper;
     struct mt_writer writer;
     pthread_once_t writer_once, crash_once;
@@ -51,17 +53,14 @@ static struct {
 
 static _Thread_local char last_error[MT_LIVE_TEXT_MAX];
 
-/* The library has no other way to be heard by a person. */
+/* The library has no other way to be heard by a person. One call, so that lines do not mix. */
 static void say(const char *text)
 {
-    char line[MT_LIVE_TEXT_MAX + 16];
-    int n = snprintf(line, sizeof line, "memtool: %s\n", text);
-    if (n > 0) {
-        size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-        line[length - 1] = '\n'; /* also where it was cut */
-        ssize_t written = write(STDERR_FILENO, line, length);
-        (void)written;
-    }
+    const struct iovec line[] = {{(char *)(uintptr_t) "memtool: ", 9},
+                                 {(char *)(uintptr_t)text, strlen(text)},
+                                 {(char *)(uintptr_t) "\n", 1}};
+    ssize_t written = writev(STDERR_FILENO, line, MT_COUNT(line));
+    (void)written;
 }
 
 static void remember(const char *text)
@@ -180,15 +179,15 @@ static enum mt_status read_settings(struct mt_record_settings *s, const char *te
 
 static void start_recording(const char *text)
 {
-    struct mt_record_settings s;
+    struct mt_record_settings *s = &shim.settings; /* not on the stack of the first request */
     struct mt_error err;
-    if (read_settings(&s, text, &err) != MT_OK) {
+    if (read_settings(s, text, &err) != MT_OK) {
         mt_error_prefix(&err, "MEMTOOL_RECORD is ignored");
         say(err.text);
         return;
     }
-    record(&s);
-    if (start_triggers(&s, &err) != MT_OK) {
+    record(s);
+    if (start_triggers(s, &err) != MT_OK) {
         say(err.text);
     }
 }
