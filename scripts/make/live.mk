@@ -84,10 +84,13 @@ $(ODD_LIBRARIES): %.so: %.o
 
 # CUDA programs that know nothing of memtool: linked to the runtime alone.
 PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program \
-  $(BUILD)/tests/live/nvtx_program
+  $(BUILD)/tests/live/nvtx_program $(BUILD)/tests/live/end_program
 $(PRELOAD_PROGRAM): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(FAKE_CUDART)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
+
+# its malloc and open are to be found before the C library's
+$(BUILD)/tests/live/end_program: ALL_LDFLAGS += -rdynamic
 
 $(BUILD)/tests/gpu/capture_program: $(BUILD)/tests/gpu/capture_program.o $(FAKE_CUDART)
 	@echo "  LD   $@"
@@ -119,6 +122,7 @@ check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)tests/live/run-preload $(BUILD)
 	$(Q)tests/live/run-cache $(BUILD)
 	$(Q)tests/live/run-capture $(BUILD)
+	$(Q)tests/live/run-ends $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
@@ -137,6 +141,7 @@ ifeq ($(filter asan tsan,$(VARIANT)),)
 CHECK_MORE += 'tests/live/run-preload $(BUILD)'
 CHECK_MORE += 'tests/live/run-cache $(BUILD)'
 CHECK_MORE += 'tests/live/run-capture $(BUILD)'
+CHECK_MORE += 'tests/live/run-ends $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'
 endif
 

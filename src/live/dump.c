@@ -111,7 +111,8 @@ static const enum word state_words[] = {
 struct mt_dump {
     MT_VEC(struct segment) segments;
     MT_VEC(struct mt_alloc_block_view) blocks;
-    int device; /* of the walk that is running */
+    int device;     /* of the walk that is running */
+    bool no_memory; /* it was stopped for want of it */
     struct trace traces[MT_RECORD_DEVICES_MAX];
     int n_traces;
     struct trace host_trace;
@@ -165,13 +166,15 @@ static bool copy_segment(void *ctx, const struct mt_alloc_segment_view *view)
 {
     struct mt_dump *d = ctx;
     const struct segment s = {*view, d->device, d->blocks.n};
-    return mt_vec_push(&d->segments, s);
+    d->no_memory = !mt_vec_push(&d->segments, s);
+    return !d->no_memory;
 }
 
 static bool copy_block(void *ctx, const struct mt_alloc_block_view *view)
 {
     struct mt_dump *d = ctx;
-    return mt_vec_push(&d->blocks, *view);
+    d->no_memory = !mt_vec_push(&d->blocks, *view);
+    return !d->no_memory;
 }
 
 enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt_alloc *a,
@@ -179,16 +182,9 @@ enum mt_status mt_dump_add_device(struct mt_dump *d, int device, const struct mt
 {
     const struct mt_alloc_visitor visitor = {copy_segment, copy_block, d};
     d->device = device;
-    size_t segments = d->segments.n;
+    d->no_memory = false;
     enum mt_status status = mt_alloc_walk(a, &visitor, err);
-    /* a walk that a callback stopped for want of memory ends before its last block */
-    if (status == MT_OK && d->segments.n > segments) {
-        const struct segment *last = &d->segments.v[d->segments.n - 1];
-        if (d->blocks.n - last->first_block != last->view.n_blocks) {
-            status = mt_fail_nomem(err);
-        }
-    }
-    return status;
+    return status == MT_OK && d->no_memory ? mt_fail_nomem(err) : status;
 }
 
 enum mt_status mt_dump_add_segment(struct mt_dump *d, int device,

@@ -400,9 +400,19 @@ int fake_mem_get_info(size_t *free_bytes, size_t *total)
     return leave(MT_CUDA_SUCCESS);
 }
 
+/* With the driver's lock, for ever. */
+static void get_stuck(size_t size)
+{
+    const char *stuck = getenv("FAKE_CUDA_STUCK_SIZE");
+    while (stuck && strtoull(stuck, NULL, 10) == size) {
+        pause();
+    }
+}
+
 int fake_mem_alloc(uint64_t *addr, size_t size)
 {
     ENTER_CONTEXT("cuMemAlloc_v2")
+    get_stuck(size);
     int device = current_device();
     if (size == 0) {
         return leave(MT_CUDA_INVALID_VALUE);

@@ -53,6 +53,9 @@ void fake_cuda_device_reset(int device);
 /* With FAKE_CUDA_STUCK_S of the environment cuMemGetInfo takes so many seconds, in all threads but
  * that of cuInit. */
 
+/* With FAKE_CUDA_STUCK_SIZE of the environment cuMemAlloc of exactly so many bytes never comes
+ * back, and keeps the driver's lock. */
+
 /* Bytes of another process: taken from what is free. */
 void fake_cuda_take(int device, uint64_t bytes);
 
