@@ -7,6 +7,7 @@
  */
 #include "preload_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,17 +34,46 @@ static _Thread_local struct {
     bool watched; /* inside a watched call */
 } thread;
 
+/* What it does not know stays OFF, like nothing at all; the first CUDA call tells. */
+static int mode_of(const char *text)
+{
+    return !text                         ? OFF
+           : strcmp(text, "record") == 0 ? RECORD
+           : strcmp(text, "cache") == 0  ? CACHE
+                                         : OFF;
+}
+
 bool mt_preload_on(void)
 {
     int mode = atomic_load_explicit(&watch->mode, memory_order_relaxed);
     if (MT_UNLIKELY(mode == UNKNOWN)) {
-        const char *text = getenv("MEMTOOL_PRELOAD");
-        mode = text && strcmp(text, "record") == 0  ? RECORD
-               : text && strcmp(text, "cache") == 0 ? CACHE
-                                                    : OFF;
+        mode = mode_of(getenv("MEMTOOL_PRELOAD"));
         atomic_store_explicit(&watch->mode, mode, memory_order_relaxed);
     }
     return mode != OFF;
+}
+
+/* Letters and signs that no terminal takes for more. */
+static void safe_copy(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; text[n] && n + 1 < size; n++) {
+        out[n] = text[n] > ' ' && text[n] <= '~' ? text[n] : '?';
+    }
+    out[n] = '\0';
+}
+
+static void tell_unknown(void)
+{
+    const char *text = getenv("MEMTOOL_PRELOAD");
+    char line[160], value[40];
+    if (atomic_exchange(&watch->told, true) || !text || !*text || mode_of(text) != OFF) {
+        return;
+    }
+    safe_copy(text, value, sizeof value);
+    snprintf(line, sizeof line,
+             "MEMTOOL_PRELOAD is \"%s\", allowed is record or cache: nothing is recorded", value);
+    mt_preload_say(line);
 }
 
 bool mt_preload_own(void)
@@ -189,7 +219,13 @@ static bool begun(void)
 
 bool mt_preload_enter(void)
 {
-    if (!mt_preload_on() || thread.own > 0 || thread.watched) {
+    if (!mt_preload_on()) {
+        if (MT_UNLIKELY(!atomic_load_explicit(&watch->told, memory_order_relaxed))) {
+            tell_unknown();
+        }
+        return false;
+    }
+    if (thread.own > 0 || thread.watched) {
         return false;
     }
     thread.watched = begun();

@@ -4,16 +4,21 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <memtool/alloc_conf.h>
 
 #include "allocator/cuda_driver.h"
 #include "fake_cuda/fake_cuda.h"
+#include "live/dumper.h"
 #include "live/live.h"
+#include "live/writer.h"
 
 static struct mt_live *live;
 static struct mt_live_refusal refusal;
@@ -350,9 +355,57 @@ END_TEST
 
 /* ---- threads ---- */
 
-enum { THREADS = 6, STEPS = 3000, SLOTS = 40 };
+enum { THREADS = 24, STEPS = 1000, SLOTS = 40 };
 
-static _Atomic int wrong;
+static _Atomic int wrong, working;
+static struct mt_writer writer;
+static struct mt_dumper dumper;
+
+/* MEMTOOL_TEST_STEPS of the environment: more of them, for a long run. */
+static int steps(void)
+{
+    const char *text = getenv("MEMTOOL_TEST_STEPS");
+    return text ? (int)strtol(text, NULL, 10) : STEPS;
+}
+
+static void on_signal(int number)
+{
+    mt_dumper_on_signal(&dumper, number);
+}
+
+static enum mt_status dump_asked(void *ctx, struct mt_error *e)
+{
+    const struct mt_write_request r = {.why = MT_SNAPSHOT_SIGNAL};
+    return mt_writer_ask(ctx, &r, NULL, e);
+}
+
+/* Both threads stay to the end of the process, and the allocator with them. */
+static void start_snapshots(void)
+{
+    writer.write = mt_live_write;
+    writer.ctx = live;
+    writer.limit_s = 600;
+    dumper.dump = dump_asked;
+    dumper.ctx = &writer;
+    ck_assert_int_eq(mt_writer_start(&writer, &err), MT_OK);
+    ck_assert_int_eq(mt_dumper_start(&dumper, &err), MT_OK);
+    ck_assert(mt_dumper_catch(SIGUSR2, on_signal));
+}
+
+/* When the signals that came are answered, one more that is done when this returns. */
+static void last_snapshot(void)
+{
+    const struct timespec moment = {.tv_nsec = 50000000};
+    int waiting = 1;
+    while (waiting > 0 || atomic_load(&writer.busy)) {
+        nanosleep(&moment, NULL);
+        ck_assert_int_eq(sem_getvalue(&dumper.wake, &waiting), 0);
+    }
+    const struct mt_write_request r = {.why = MT_SNAPSHOT_OOM};
+    char path[MT_RECORD_PATH_MAX];
+    ck_assert_msg(mt_writer_ask(&writer, &r, path, &err) == MT_OK, "%s", err.text);
+    ck_assert_int_eq(unlink(path), 0);
+}
 
 static void *churn(void *ctx)
 {
@@ -360,7 +413,7 @@ static void *churn(void *ctx)
     uint64_t slots[SLOTS] = {0};
     struct mt_live_refusal no;
     struct mt_error e;
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0, n = steps(); i < n; i++) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -384,7 +437,21 @@ static void *churn(void *ctx)
     for (int i = 0; i < SLOTS; i++) {
         wrong += slots[i] && mt_live_release(live, slots[i], 0, &e) != MT_OK;
     }
+    working--;
     return NULL;
+}
+
+/* Those that signals asked for: the first has the plain name, the others a number. */
+static void remove_signalled(const char *path)
+{
+    char name[MT_RECORD_PATH_MAX];
+    unsigned n = live->names.written[MT_SNAPSHOT_SIGNAL];
+    ck_assert_int_gt((int)n, 0);
+    (void)unlink(path);
+    for (unsigned i = 0; i <= n; i++) {
+        snprintf(name, sizeof name, i < 2 ? "%s.signal" : "%s.signal.%u", path, i);
+        (void)unlink(name);
+    }
 }
 
 START_TEST(many_threads)
@@ -392,30 +459,41 @@ START_TEST(many_threads)
     pthread_t threads[THREADS];
     struct mt_record_settings settings;
     char path[64];
-    open_live("", 2, 8192 * MT_MIB);
+    unsigned long dumps = 0;
+    open_live("", 2, 65536 * MT_MIB);
     mt_record_settings_default(&settings);
     settings.max_entries = 5000;
     settings.max_frames = 4;
+    snprintf(settings.path, sizeof settings.path, "/tmp/memtool-test-%ld", (long)getpid());
     mt_live_record(live, &settings);
+    start_snapshots();
     wrong = 0;
-    snprintf(path, sizeof path, "/tmp/memtool-test-%ld.pickle", (long)getpid());
+    working = THREADS;
+    snprintf(path, sizeof path, "%s.called", settings.path);
     for (uintptr_t i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)), 0);
     }
-    for (int i = 0; i < 5; i++) {
+    for (; working > 0 || dumps < 5; dumps++) {
         ck_assert_msg(mt_live_dump(live, path, NULL, 0, &err) == MT_OK, "%s", err.text);
-        mt_live_record(live, i % 2 ? &settings : NULL);
+        mt_live_record(live, dumps % 2 ? &settings : NULL);
         ck_assert_int_eq(mt_live_empty_cache(live, &err), MT_OK);
         ck_assert_msg(mt_live_check(live, &err) == MT_OK, "%s", err.text);
+        ck_assert_int_eq(kill(getpid(), SIGUSR2), 0);
     }
+    mt_live_record(live, &settings);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
     }
+    last_snapshot();
     (void)unlink(path);
+    remove_signalled(settings.path);
     ck_assert_int_eq(wrong, 0);
     ck_assert_int_eq(stat_of(0, MT_STAT_ALLOCATION), 0);
     ck_assert_int_eq(stat_of(1, MT_STAT_ALLOCATION), 0);
-    close_live();
+    printf("threads: %d of %d operations, %lu snapshots by call, %u by signal\n", THREADS, steps(),
+           dumps, live->names.written[MT_SNAPSHOT_SIGNAL]);
+    ck_assert_msg(mt_live_check(live, &err) == MT_OK, "%s", err.text);
+    ck_assert_str_eq(fake_cuda_complaint(), "");
 }
 END_TEST
 
