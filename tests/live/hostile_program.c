@@ -310,6 +310,26 @@ static void with_own_handler(void)
 }
 
 /* A signal that means a broken program still ends it. */
+static void ends_by_abort(void)
+{
+    EXPECT(memtool_malloc(1000, 0, NULL));
+    abort();
+}
+
+static void ends_by__exit(void)
+{
+    EXPECT(memtool_malloc(1000, 0, NULL));
+    _exit(6);
+}
+
+/* The settings come late. */
+static void ends_by_segv(void)
+{
+    EXPECT(memtool_malloc(1000, 0, NULL) && memtool_record("at_exit:True,dump:segv.pickle") == 0);
+    EXPECT(memtool_malloc(1000, 0, NULL));
+    raise(SIGSEGV);
+}
+
 static void fault(void)
 {
     const struct rlimit none = {0, 0};
@@ -512,6 +532,9 @@ int main(int argc, char **argv)
                  {"exit-in-a-thread", exit_in_a_thread},
                  {"forks", forks},
                  {"exit-in-a-handler", exit_in_a_handler},
+                 {"abort", ends_by_abort},
+                 {"_exit", ends_by__exit},
+                 {"segv", ends_by_segv},
                  {"term", ends_by_term},
                  {"quit", ends_by_quit},
                  {"storm", storm},
