@@ -78,7 +78,8 @@ $(DOOR_PROGRAMS): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(BUILD)/libmem
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
 
-ODD_LIBRARIES := $(BUILD)/tests/live/odd_library.so $(BUILD)/tests/live/same_process.so
+ODD_LIBRARIES := $(BUILD)/tests/live/odd_library.so $(BUILD)/tests/live/user_library.so \
+  $(BUILD)/tests/live/same_process.so
 $(ODD_LIBRARIES): %.so: %.o
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared $^ -ldl -o $@
 

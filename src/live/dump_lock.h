@@ -7,7 +7,10 @@
 #ifndef LIVE_DUMP_LOCK_H
 #define LIVE_DUMP_LOCK_H
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
 
 #include <memtool/error.h>
 
@@ -22,6 +25,12 @@ static inline void mt_dump_lock_init(pthread_mutex_t *lock)
     pthread_mutexattr_destroy(&attributes);
 }
 
+static inline enum mt_status mt_dump_lock_mine(struct mt_error *err)
+{
+    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET,
+                   "no snapshot: the program ends while this thread writes one");
+}
+
 /* *cancel is for mt_dump_lock_give. Errors: MT_OUTPUT when this thread has it. */
 static inline enum mt_status mt_dump_lock_take(pthread_mutex_t *lock, int *cancel,
                                                struct mt_error *err)
@@ -31,8 +40,18 @@ static inline enum mt_status mt_dump_lock_take(pthread_mutex_t *lock, int *cance
         return MT_OK;
     }
     pthread_setcancelstate(*cancel, NULL);
-    return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET,
-                   "no snapshot: the program ends while this thread writes one");
+    return mt_dump_lock_mine(err);
+}
+
+/* Whether this thread has it; never waits. */
+static inline bool mt_dump_lock_is_mine(pthread_mutex_t *lock)
+{
+    const struct timespec past = {0};
+    int result = pthread_mutex_timedlock(lock, &past);
+    if (result == 0) {
+        pthread_mutex_unlock(lock);
+    }
+    return result == EDEADLK;
 }
 
 static inline void mt_dump_lock_give(pthread_mutex_t *lock, int cancel)

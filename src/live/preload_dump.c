@@ -222,6 +222,7 @@ static void start_writer(const struct mt_record_settings *s)
     struct mt_writer *w = &watch->writer;
     w->write = dump;
     w->on_failure = mt_preload_failed;
+    w->dump_lock = &watch->dump_lock;
     w->limit_s = s->limit_s;
     w->ended = !s->at_exit;
     if (mt_writer_start(w, &err) != MT_OK) {

@@ -25,7 +25,7 @@ struct attempt;
 struct mt_preload_state {
     _Atomic int mode;                  /* enum mode of preload_watch.c */
     _Atomic(struct attempt *) attempt; /* of preload_watch.c: the first thread's that got so far */
-    _Atomic bool told; /* that the mode asked for is none, if so */
+    _Atomic bool told;                 /* that the mode asked for is none, if so */
     pthread_once_t once;
     _Atomic bool begun;
     bool ready; /* the recorder is there; false: it could not be made, all goes straight through */

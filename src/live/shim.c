@@ -233,6 +233,7 @@ static void begin(void)
     shim.writer.write = mt_live_write;
     shim.writer.ctx = shim.live;
     shim.writer.on_failure = say;
+    shim.writer.dump_lock = &shim.live->dump_lock;
     shim.live->writer = &shim.writer;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_exit);

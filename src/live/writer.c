@@ -12,6 +12,8 @@
 
 #include <memtool/mem.h>
 
+#include "dump_lock.h"
+
 enum { NAP_NS = 50000, LONGEST_NAP_NS = 2000000 };
 
 bool mt_writer_lives(const struct mt_writer *w)
@@ -163,6 +165,9 @@ enum mt_status mt_writer_ask(struct mt_writer *w, const struct mt_write_request 
     }
     if (!mt_writer_lives(w) || is_here(w)) {
         return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "no snapshot: there is nobody to write it");
+    }
+    if (mt_dump_lock_is_mine(w->dump_lock)) {
+        return mt_dump_lock_mine(err); /* a handler that ends the program has interrupted it */
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     enum mt_status status = wait_for(w, r, path, err);

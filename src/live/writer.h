@@ -42,6 +42,7 @@ struct mt_writer {
                             struct mt_error *err);
     void *ctx;
     void (*on_failure)(const char *text); /* where nobody else can tell */
+    pthread_mutex_t *dump_lock;           /* that `write` takes (dump_lock.h) */
     _Atomic uint32_t limit_s;
     _Atomic bool ended; /* no snapshot of the process's end is wanted, or not any more */
 
@@ -61,7 +62,8 @@ enum mt_status mt_writer_start(struct mt_writer *w, struct mt_error *err) MT_NOD
 
 /* Asks for a snapshot and waits for it, limit_s at most. `path` as in `write`, or NULL. Also from a
  * signal handler; needs half a kilobyte of stack. Errors: those of `write`; MT_OUTPUT when the time
- * is up, when an earlier snapshot is still stuck, in a child, and in the thread itself. */
+ * is up, when an earlier snapshot is still stuck, in a child, in the thread itself, and in one that
+ * has the lock of dumps. */
 enum mt_status mt_writer_ask(struct mt_writer *w, const struct mt_write_request *r, char *path,
                              struct mt_error *err) MT_NODISCARD;
 

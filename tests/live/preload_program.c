@@ -338,6 +338,45 @@ static void in_the_loader(void)
     EXPECT(pthread_join(thread, NULL) == 0);
 }
 
+/* A library is opened, takes memory and is closed, often, with frees after its end and in between,
+ * and a last piece that stays. */
+static void closed(void)
+{
+    enum { TIMES = 50 };
+    void *kept[TIMES] = {NULL};
+    for (int i = 0; i <= TIMES; i++) {
+        int (*user)(int (*)(void **, size_t), void **, size_t);
+        void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        void *function = library ? dlsym(library, "user_takes") : NULL;
+        void *p;
+        EXPECT(function);
+        memcpy(&user, &function, sizeof function);
+        EXPECT(user(cudaMalloc, i < TIMES ? &kept[i] : &p, i < TIMES ? MIB : 3 * MIB) == 0);
+        EXPECT(dlclose(library) == 0);
+        if (i % 2 == 1) {
+            EXPECT(cudaFree(kept[i - 1]) == 0 && cudaFree(kept[i]) == 0);
+        }
+    }
+}
+
+/* memtool's own library is opened beside, used and closed: it stays, with what it holds. */
+static void closed_memtool(void)
+{
+    void *(*allocate)(long, int, void *);
+    void (*release)(void *, long, int, void *);
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *take_function = library ? dlsym(library, "memtool_malloc") : NULL;
+    void *give_function = library ? dlsym(library, "memtool_free") : NULL;
+    EXPECT(take_function && give_function);
+    memcpy(&allocate, &take_function, sizeof take_function);
+    memcpy(&release, &give_function, sizeof give_function);
+    void *p = allocate(1000, 0, NULL);
+    EXPECT(p && dlclose(library) == 0);
+    release(p, 1000, 0, NULL);
+    EXPECT(allocate(1000, 0, NULL) == p);
+    abort();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -349,6 +388,8 @@ static const struct {
              {"child", in_child},
              {"exit", at_the_end},
              {"loader", in_the_loader},
+             {"closed", closed},
+             {"closed-memtool", closed_memtool},
 
              {"lookups", lookups},
              {"pages", pages},

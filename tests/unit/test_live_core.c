@@ -384,6 +384,7 @@ static void start_snapshots(void)
 {
     writer.write = mt_live_write;
     writer.ctx = live;
+    writer.dump_lock = &live->dump_lock;
     writer.limit_s = 600;
     dumper.dump = dump_asked;
     dumper.ctx = &writer;
