@@ -445,7 +445,7 @@ static void *churn(void *ctx)
 /* Those that signals asked for: the first has the plain name, the others a number. */
 static void remove_signalled(const char *path)
 {
-    char name[MT_RECORD_PATH_MAX];
+    char name[MT_RECORD_PATH_MAX + 32];
     unsigned n = live->names.written[MT_SNAPSHOT_SIGNAL];
     ck_assert_int_gt((int)n, 0);
     (void)unlink(path);
@@ -459,7 +459,7 @@ START_TEST(many_threads)
 {
     pthread_t threads[THREADS];
     struct mt_record_settings settings;
-    char path[64];
+    char path[MT_RECORD_PATH_MAX + 16];
     unsigned long dumps = 0;
     open_live("", 2, 65536 * MT_MIB);
     mt_record_settings_default(&settings);
