@@ -60,7 +60,8 @@ bool mt_builder_event_column(struct mt_builder *b, size_t index, enum mt_event_c
 /* What the column holds where nothing was set. */
 uint32_t mt_builder_column_default(const struct mt_builder *b, enum mt_event_column column);
 
-/* The next device's trace is the events [first, first + n). `host`: it goes to host_traces. */
+/* The next device's trace is the events [first, first + n), which must be there when the books are
+ * closed. `host`: it goes to host_traces. */
 bool mt_builder_trace(struct mt_builder *b, size_t first, size_t n, bool host) MT_NODISCARD;
 
 /* Appends a segment; s->first_block and n_blocks must name blocks already appended with
@@ -93,11 +94,15 @@ void mt_builder_own(struct mt_builder *b, uint32_t value);
 void mt_builder_flat_host_trace(struct mt_builder *b);
 void mt_builder_source(struct mt_builder *b, const struct mt_source *source);
 
+/* How much may be copied when the books are closed: `records` in all, and events until there are
+ * `events`. Without a call: as much as there is room for. */
+void mt_builder_limit(struct mt_builder *b, uint64_t records, uint64_t events);
+
 /*
  * Closes the books: fills in what old files leave out (block addresses, requested sizes from the
- * history), gives every block its segment, and hands the memory over to *out, which the caller
- * frees with mt_snapshot_release. b must not be used afterwards, whatever is returned. Errors:
- * MT_NOMEM.
+ * history), copies records that more than one owner names, gives every block its segment, and hands
+ * the memory over to *out, which the caller frees with mt_snapshot_release. b must not be used
+ * afterwards, whatever is returned. Errors: MT_NOMEM, MT_LIMIT (too much to copy).
  */
 enum mt_status mt_builder_finish(struct mt_builder *b, struct mt_snapshot *out,
                                  struct mt_error *err) MT_NODISCARD;

@@ -12,6 +12,13 @@
  * All ids are 32-bit and 0 means "none". Byte counts are exact. Names and numbers that a file does
  * not hold are absent (see the `present` sets), never zero. Everything lives as long as the
  * snapshot.
+ *
+ * A record has one owner: the ranges of all traces and host_traces are disjoint parts of events,
+ * those of all segments and host_segments of blocks, and those of all blocks of history
+ * (mt_snapshot_check). Where a pickle names one list in several places each place has a copy, as in
+ * the JSON of the same snapshot. Records without an owner may lie between. Values (MT_VALUE_EVENTS
+ * ...), and other_segments, which only values name, own nothing: they may name any record, and only
+ * writers follow them.
  */
 #ifndef MEMTOOL_MODEL_H
 #define MEMTOOL_MODEL_H
@@ -306,6 +313,13 @@ void mt_snapshot_release(struct mt_snapshot *s);
 
 /* Memory that lives as long as s, not cleared; NULL when out of memory. */
 void *mt_snapshot_alloc(struct mt_snapshot *s, size_t count, size_t size);
+
+/* NULL when each record of s has one owner at most, as above; else what is wrong, or that memory
+ * ran out, which reads the same. Time and memory grow with the records. */
+const char *mt_snapshot_check(const struct mt_snapshot *s);
+
+/* The events of all traces and host_traces: at most n_events. */
+size_t mt_snapshot_n_traced(const struct mt_snapshot *s);
 
 /* The value of a rare column of event `index`; whether its file had the key at all is in the shape.
  */

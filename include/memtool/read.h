@@ -9,10 +9,13 @@
 #include <memtool/model.h>
 
 struct mt_read_options {
-    uint64_t max_input;  /* unpacked bytes, 0 = no limit */
-    uint32_t max_depth;  /* nesting, 0 = the default of 1000 */
-    uint64_t max_events; /* 0 = the default, 2^32 - 1 */
-    bool salvage;        /* keep what was whole before a damage */
+    uint64_t max_input; /* unpacked bytes, 0 = no limit */
+    uint32_t max_depth; /* nesting, 0 = the default of 1000 */
+    /* Events, each as often as a list with it is named; as many blocks and entries of history may
+     * be copied for lists that are named again. 0 = 2^32 - 1 events, and 65,536 copies and one more
+     * for each 16 bytes read. */
+    uint64_t max_events;
+    bool salvage; /* keep what was whole before a damage */
     uint64_t hash_seed;
     /* Called about every MiB with unpacked bytes read and (0 when unknown) the file's size and
      * position in it; may be NULL. */

@@ -61,12 +61,13 @@ static void slice_trace(struct slicing *c, const struct mt_trace *from, int32_t 
 static bool make_room(struct slicing *c)
 {
     struct mt_view *v = c->view;
-    c->events = mt_view_alloc(v, v->s.n_events, sizeof *c->events);
+    size_t n = mt_snapshot_n_traced(&v->s);
+    c->events = mt_view_alloc(v, n, sizeof *c->events);
     c->end = mt_view_alloc(v, v->s.n_traces, sizeof *c->end);
     bool ok = c->events && c->end;
     for (int k = 0; k < MT_COLUMN_COUNT && ok; k++) {
         if (v->s.columns[k]) {
-            c->columns[k] = mt_view_alloc(v, v->s.n_events, sizeof(uint32_t));
+            c->columns[k] = mt_view_alloc(v, n, sizeof(uint32_t));
             ok = c->columns[k] != NULL;
         }
     }

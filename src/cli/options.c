@@ -90,7 +90,6 @@ void *mt_settings_new(const struct mt_cli *cli, const struct mt_command *command
     common->limit = -1;
     common->stack_lines = -1;
     common->max_depth = 1000;
-    common->max_events = UINT32_MAX;
     for (size_t i = 0; i < command->n_groups; i++) {
         const struct mt_option_group *g = &command->groups[i];
         if (g->init) {

@@ -162,7 +162,8 @@ static const struct mt_option READING[] = {
      .arg = "N",
      .min = 1,
      .max = 4294967295.0,
-     .help = "refuse input with more events (default 4294967295)"},
+     .help = "refuse input with more events, or more copies of records that are named again "
+             "(default 65536 copies and one for each 16 bytes)"},
 };
 
 const struct mt_option_group MT_GROUP_COMMON = {

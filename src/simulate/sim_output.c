@@ -182,6 +182,21 @@ static void find_keys(struct lists *l)
     }
 }
 
+/* A copy of a segment's blocks, for the segment of that index; false: no memory. */
+static bool copy_blocks(struct lists *l, struct mt_segment *g, size_t index)
+{
+    const struct mt_block *from = MT_PART(l->sim->snapshot->blocks, g->first_block);
+    g->first_block = (uint32_t)l->blocks.n;
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        struct mt_block b = from[k];
+        b.segment = (uint32_t)index;
+        if (!mt_vec_push(&l->blocks, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The other devices keep what they have. */
 static bool add_others(struct lists *l)
 {
@@ -191,20 +206,25 @@ static bool add_others(struct lists *l)
         if (g.device == l->sim->device) {
             continue;
         }
-        uint32_t from = g.first_block;
-        g.first_block = (uint32_t)l->blocks.n;
-        if (!mt_vec_push(&l->segments, g)) {
+        if (!copy_blocks(l, &g, l->segments.n) || !mt_vec_push(&l->segments, g)) {
             return false;
-        }
-        for (uint32_t k = 0; k < g.n_blocks; k++) {
-            struct mt_block b = s->blocks[from + k];
-            b.segment = (uint32_t)(l->segments.n - 1);
-            if (!mt_vec_push(&l->blocks, b)) {
-                return false;
-            }
         }
     }
     return true;
+}
+
+/* So does pinned memory. */
+static bool add_host(struct lists *l, struct mt_view *view)
+{
+    struct mt_snapshot *s = &view->s;
+    struct mt_segment *segments =
+        mt_view_copy(view, s->host_segments, s->n_host_segments, sizeof *segments);
+    bool ok = segments != NULL;
+    for (size_t i = 0; i < s->n_host_segments && ok; i++) {
+        ok = copy_blocks(l, &segments[i], i);
+    }
+    s->host_segments = segments;
+    return ok;
 }
 
 static enum mt_status put_segments(struct sim_recorder *r, const struct mt_alloc *a,
@@ -213,8 +233,9 @@ static enum mt_status put_segments(struct sim_recorder *r, const struct mt_alloc
     struct lists l = {.sim = r->sim};
     find_keys(&l);
     struct mt_alloc_visitor visitor = {add_segment, add_block, &l};
-    enum mt_status status = add_others(&l) ? mt_alloc_walk(a, &visitor, err) : mt_fail_nomem(err);
     struct mt_snapshot *s = &view->s;
+    enum mt_status status =
+        add_others(&l) && add_host(&l, view) ? mt_alloc_walk(a, &visitor, err) : mt_fail_nomem(err);
     if (status == MT_OK) {
         mt_snapshot_set_segments(
             s, mt_view_copy(view, l.segments.v, l.segments.n, sizeof *l.segments.v), l.segments.n);
@@ -231,36 +252,46 @@ static enum mt_status put_segments(struct sim_recorder *r, const struct mt_alloc
 
 /* ---- the end: events ---- */
 
+/* One trace behind those that are there already. */
+static void put_trace(struct mt_snapshot *s, struct mt_event *events, struct mt_trace *t,
+                      const struct mt_event *from, size_t n)
+{
+    if (n) {
+        memcpy(events + s->n_events, from, n * sizeof *events);
+    }
+    *t = (struct mt_trace){s->n_events, n};
+    s->n_events += n;
+}
+
 static enum mt_status put_events(struct sim_recorder *r, struct mt_view *view, struct mt_error *err)
 {
     struct mt_snapshot *s = &view->s;
     const struct mt_snapshot *old = r->sim->snapshot;
     size_t device = (size_t)r->sim->device;
-    size_t n = old->n_events - r->sim->n + r->events.n;
+    size_t n = mt_snapshot_n_traced(old) - old->traces[device].n + r->events.n;
     struct mt_event *events = mt_view_alloc(view, n, sizeof *events);
-    struct mt_trace *traces = mt_view_copy(view, old->traces, old->n_traces, sizeof *traces);
-    if (r->failed || !events || !traces) {
+    struct mt_trace *traces = mt_view_alloc(view, old->n_traces, sizeof *traces);
+    struct mt_trace *host_traces = mt_view_alloc(view, old->n_host_traces, sizeof *host_traces);
+    if (r->failed || !events || !traces || !host_traces) {
         return mt_fail_nomem(err);
     }
-    /* The events before and behind the device's own keep their order. */
-    size_t before = old->traces[device].first, behind = old->n_events - before - r->sim->n;
-    memcpy(events, old->events, before * sizeof *events);
-    memcpy(events + before, r->events.v, r->events.n * sizeof *events);
-    memcpy(events + before + r->events.n, old->events + before + r->sim->n,
-           behind * sizeof *events);
+    s->n_events = 0;
     for (size_t i = 0; i < old->n_traces; i++) {
-        if (i == device) {
-            traces[i].n = r->events.n;
-        } else if (traces[i].first >= before + r->sim->n) {
-            traces[i].first = traces[i].first - r->sim->n + r->events.n;
-        }
+        bool own = i == device;
+        put_trace(s, events, &traces[i],
+                  own ? r->events.v : MT_PART(old->events, old->traces[i].first),
+                  own ? r->events.n : old->traces[i].n);
+    }
+    for (size_t i = 0; i < old->n_host_traces; i++) {
+        put_trace(s, events, &host_traces[i], MT_PART(old->events, old->host_traces[i].first),
+                  old->host_traces[i].n);
     }
     for (size_t i = 0; i < MT_COLUMN_COUNT; i++) {
         s->columns[i] = NULL;
     }
     s->events = events;
-    s->n_events = n;
     s->traces = traces;
+    s->host_traces = host_traces;
     return MT_OK;
 }
 

@@ -14,49 +14,12 @@
 #include <memtool/keys.h>
 #include <memtool/vec.h>
 
+#include "builder_parts.h"
+
 _Static_assert(sizeof(struct mt_frame) == 5 * sizeof(uint32_t),
                "frames are interned by their bytes");
 
 enum { MAX_STREAMS = UINT16_MAX, MAX_SHAPES = UINT8_MAX };
-
-struct mt_builder {
-    struct mt_arena arena;
-    struct mt_intern strings;
-    struct mt_intern frame_bytes;
-    struct mt_intern stack_bytes;
-    struct mt_intern pool_bytes;
-    struct mt_idmap stream_index[2]; /* handle -> index; of those written as negatives, the other */
-
-    MT_VEC(struct mt_event) events;
-    MT_VEC(uint32_t) columns[MT_COLUMN_COUNT];
-    uint32_t column_defaults[MT_COLUMN_COUNT];
-    unsigned columns_used; /* bits 1 << enum mt_event_column */
-    MT_VEC(struct mt_event_shape) shapes;
-    MT_VEC(struct mt_trace) traces;
-    MT_VEC(struct mt_trace) host_traces;
-    MT_VEC(struct mt_segment) segments;
-    MT_VEC(uint32_t) segment_next;
-    MT_VEC(struct mt_device_first) device_firsts;
-    MT_VEC(struct mt_segment) host_segments;
-    MT_VEC(struct mt_segment) other_segments;
-    MT_VEC(struct mt_block) blocks;
-    MT_VEC(struct mt_history) history;
-    MT_VEC(struct mt_frame) frames;
-    MT_VEC(struct mt_stack) stacks;
-    MT_VEC(uint32_t) stack_frames;
-    MT_VEC(struct mt_stream) streams;
-    MT_VEC(struct mt_pool_id) pools;
-    MT_VEC(struct mt_annotation) annotations;
-    MT_VEC(struct mt_value) values;
-    MT_VEC(struct mt_extra) extras;
-
-    uint32_t settings;
-    uint32_t own;
-    uint32_t extra;
-    uint32_t present;
-    bool host_trace_is_flat;
-    struct mt_source source;
-};
 
 /* Slot 0 of everything that has a "none"; the default stream and pool; the column defaults. */
 static bool prepare(struct mt_builder *b)
@@ -83,6 +46,7 @@ struct mt_builder *mt_builder_new(uint64_t seed)
     mt_intern_init(&b->stack_bytes, &b->arena, seed);
     mt_intern_init(&b->pool_bytes, &b->arena, seed);
     b->stream_index[0].seed = b->stream_index[1].seed = seed;
+    b->max_copies = b->max_events = UINT32_MAX;
     b->source = (struct mt_source){.protocol = -1, .damage_offset = MT_NO_OFFSET};
     if (!prepare(b)) {
         mt_builder_free(b);
@@ -383,6 +347,12 @@ void mt_builder_source(struct mt_builder *b, const struct mt_source *source)
     b->source = *source;
 }
 
+void mt_builder_limit(struct mt_builder *b, uint64_t records, uint64_t events)
+{
+    b->max_copies = records;
+    b->max_events = events;
+}
+
 /* ---- finishing ---- */
 
 /* The history entry of the tensor that lives in an active block (PyTorch <= 2.0 writes the request
@@ -543,6 +513,11 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
 enum mt_status mt_builder_finish(struct mt_builder *b, struct mt_snapshot *out,
                                  struct mt_error *err)
 {
+    enum mt_status status = mt_builder_own_records(b, err);
+    if (status != MT_OK) {
+        mt_builder_free(b);
+        return status;
+    }
     complete_segments(b, b->segments.v, b->segments.n);
     complete_segments(b, b->host_segments.v, b->host_segments.n);
     drop_tables(b);

@@ -279,6 +279,20 @@ static void find_cut(int last_key, struct mt_snapshot *s)
     }
 }
 
+/*
+ * What a file may unfold to where it names one list in several places. Written out an event takes 6
+ * bytes at least and about 85 as PyTorch writes it, and no known writer shares lists of records; so
+ * a sixteenth of the bytes lets each list of a file be named five times more. Small files may do as
+ * they like: 65,536 records take milliseconds. With --max-events the user says how many.
+ */
+static void limit_copies(const struct reading *r, struct mt_builder *b)
+{
+    enum { FREE_COPIES = 65536, BYTES_PER_COPY = 16 };
+    uint64_t max = r->o->max_events;
+    mt_builder_limit(b, max ? max : FREE_COPIES + r->source.bytes / BYTES_PER_COPY,
+                     max ? max : UINT32_MAX);
+}
+
 static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
 {
     struct mt_builder *b = mt_builder_new(r->o->hash_seed);
@@ -306,6 +320,7 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
         return status;
     }
     mt_builder_source(b, &r->source);
+    limit_copies(r, b);
     status = mt_builder_finish(b, out, r->err);
     if (status == MT_OK) {
         find_cut(last_key, out);

@@ -81,6 +81,9 @@ static enum mt_status put_top(struct mt_machine *m, void *into, int key, mt_word
     struct top *top = into;
     uint32_t first;
     uint32_t n;
+    if (top->present >> key & 1) { /* each time more segments, as often as the file likes */
+        return mt_fail(m->err, MT_FORMAT, m->offset, "a key of the snapshot stands twice");
+    }
     top->present |= 1u << key;
     m->last_key = key;
     switch ((enum mt_top_key)key) {

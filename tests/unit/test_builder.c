@@ -115,6 +115,73 @@ START_TEST(finishing_fills_what_old_files_leave_out)
 }
 END_TEST
 
-UNIT_MAIN("builder", equal_frames_and_stacks_share_an_id, columns_exist_only_when_needed,
+/* Three events in two traces and the host's, a block in two segments and in pinned memory, with one
+ * history: 6 + 2 + 2 copies. */
+static struct mt_builder *shared(void)
+{
+    struct mt_builder *b = mt_builder_new(7);
+    uint32_t other = mt_builder_cstr(b, "0/1");
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(mt_builder_event(b, &(struct mt_event){.addr = i}));
+        ck_assert(mt_builder_event_column(b, i, MT_COLUMN_COMPILE_CONTEXT, other));
+        ck_assert(mt_builder_trace(b, 0, 3, i == 2));
+    }
+    ck_assert(mt_builder_history(b, &(struct mt_history){.real_size = 99}));
+    ck_assert(mt_builder_block(b, &(struct mt_block){.size = 512, .history_n = 1}));
+    for (size_t i = 0; i < 3; i++) {
+        struct mt_segment g = {.addr = 4096 * i, .total_size = 512, .n_blocks = 1};
+        ck_assert(mt_builder_segment(b, &g, i == 2));
+    }
+    return b;
+}
+
+START_TEST(each_record_has_one_owner)
+{
+    struct mt_builder *b = shared();
+    mt_builder_limit(b, 10, 9);
+    struct mt_snapshot s = finish(b);
+    ck_assert_ptr_null(mt_snapshot_check(&s));
+    ck_assert_uint_eq(s.n_events, 9);
+    ck_assert_uint_eq(mt_snapshot_n_traced(&s), 9);
+    ck_assert_uint_eq(s.n_blocks, 3);
+    ck_assert_uint_eq(s.n_history, 3);
+    size_t last = s.host_traces[0].first + 2;
+    ck_assert_uint_eq(s.events[last].addr, 2);
+    ck_assert_text(mt_snapshot_str(&s, mt_event_column_get(&s, last, MT_COLUMN_COMPILE_CONTEXT)),
+                   "0/1");
+    ck_assert_uint_eq(s.blocks[s.segments[1].first_block].segment, 1);
+    ck_assert_uint_eq(s.blocks[s.segments[1].first_block].addr, 4096);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+START_TEST(copies_are_bounded)
+{
+    static const uint64_t limits[][2] = {{9, 9}, {10, 8}};
+    for (size_t i = 0; i < MT_COUNT(limits); i++) {
+        struct mt_builder *b = shared();
+        struct mt_snapshot s;
+        struct mt_error err;
+        mt_builder_limit(b, limits[i][0], limits[i][1]);
+        ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_LIMIT);
+    }
+}
+END_TEST
+
+START_TEST(the_check_finds_what_is_shared)
+{
+    struct mt_event events[3] = {{0}};
+    struct mt_trace traces[] = {{0, 2}, {1, 2}};
+    struct mt_snapshot s = {.events = events, .n_events = 3, .traces = traces, .n_traces = 2};
+    ck_assert_ptr_nonnull(mt_snapshot_check(&s));
+    traces[0].n = 1;
+    ck_assert_ptr_null(mt_snapshot_check(&s));
+    traces[1].n = 3;
+    ck_assert_ptr_nonnull(mt_snapshot_check(&s));
+}
+END_TEST
+
+UNIT_MAIN("builder", each_record_has_one_owner, copies_are_bounded, the_check_finds_what_is_shared,
+          equal_frames_and_stacks_share_an_id, columns_exist_only_when_needed,
           streams_keep_their_sign, the_number_of_streams_is_bounded,
           finishing_fills_what_old_files_leave_out)
