@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_FUZZ_READ_H
 #define MEMTOOL_FUZZ_READ_H
 
+#include <memtool/compiler.h>
 #include <memtool/read.h>
 
 static inline void fuzz_read(const uint8_t *data, size_t size)
@@ -13,6 +14,7 @@ static inline void fuzz_read(const uint8_t *data, size_t size)
     for (int salvage = 0; salvage < 2; salvage++) {
         o.salvage = salvage;
         if (mt_snapshot_read_memory(data, size, size % 32, &o, &s, &err) == MT_OK) {
+            MT_ASSERT(mt_snapshot_check(&s) == NULL); /* each record has one owner */
             mt_snapshot_release(&s);
         }
     }
