@@ -141,7 +141,8 @@ static enum mt_status slice_past(struct slicing *c, size_t device, struct mt_err
     bool ok = true;
     for (size_t i = 0; i < st.n_segments && ok; i++) {
         if (mt_filtered_segment(&c->filtered, &st.segments[i])) {
-            ok = keep_past_segment(c, &st.segments[i], st.blocks + st.segments[i].first_block);
+            ok = keep_past_segment(c, &st.segments[i],
+                                   MT_PART(st.blocks, st.segments[i].first_block));
         }
     }
     mt_state_release(&st);
@@ -164,7 +165,7 @@ static enum mt_status slice_segments(struct slicing *c, struct mt_error *err)
     for (size_t i = 0; i < s->n_segments; i++) {
         const struct mt_segment *g = &s->segments[i];
         if (!is_past(c, g->device) && mt_filtered_segment(&c->filtered, g) &&
-            !keep_segment(c, g, s->blocks + g->first_block)) {
+            !keep_segment(c, g, MT_PART(s->blocks, g->first_block))) {
             return mt_fail_nomem(err);
         }
     }

@@ -1,75 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes that read as a snapshot go through the analyses of peak, leaks, frag and summary. */
-#include <memtool/frag.h>
-#include <memtool/leaks.h>
-#include <memtool/peak.h>
-#include <memtool/query.h>
+/* Any bytes that read as a snapshot go through the analyses of peak, leaks, frag and summary. The
+ * first byte chooses the moment and the grouping. */
 #include <memtool/read.h>
-#include <memtool/summary.h>
+
+#include "verbs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* The first byte chooses the moment and the grouping. */
-static void analyse(const struct mt_snapshot *s, int32_t device, const struct mt_rules *rules,
-                    unsigned choice)
-{
-    struct mt_error err;
-    struct mt_replay r;
-    if (mt_replay_init(&r, s, device, &err) != MT_OK) {
-        return;
-    }
-    struct mt_moment at = {
-        .kind = (enum mt_moment_kind)(choice % 6), .event = choice, .time_us = 1};
-    struct mt_peak_options po = {
-        .at = at, .by = (enum mt_peak_by)(choice % (MT_BY_CATEGORY + 1)), .rules = rules};
-    struct mt_peak peak;
-    (void)!mt_peak_find(&peak, s, &r, NULL, &po, &err);
-    mt_peak_release(&peak);
-    struct mt_leak_options lo = {.threshold = MT_LEAK_THRESHOLD, .capacity = 1 << 30};
-    lo.period.events = choice % 3 ? 0 : 1 + choice % 7;
-    struct mt_leaks leaks;
-    (void)!mt_leaks_find(&leaks, s, &r, NULL, &lo, &err);
-    mt_leaks_release(&leaks);
-    struct mt_lifetimes lives;
-    (void)!mt_lifetimes_find(&lives, &r, NULL, 10, &err);
-    mt_lifetimes_release(&lives);
-    struct mt_frag frag;
-    (void)!mt_frag_find(&frag, s, &r, NULL, &at, &err);
-    mt_frag_release(&frag);
-    struct mt_frag_sources sources;
-    (void)!mt_frag_sources_find(&sources, s, &r, NULL, &err);
-    mt_frag_sources_release(&sources);
-    struct mt_summary summary;
-    struct mt_totals totals;
-    struct mt_filter open;
-    mt_filter_init(&open);
-    struct mt_filtered all = {.filter = &open, .snapshot = s};
-    if (mt_totals_find(&totals, s, &all, 0, &err) == MT_OK) {
-        (void)!mt_summary_find(&summary, s, &totals, device, &err);
-    }
-    mt_totals_release(&totals);
-    mt_replay_release(&r);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mt_read_options o = {.max_input = 1 << 24, .max_events = 1 << 20, .salvage = true};
     struct mt_snapshot s;
     struct mt_error err;
-    struct mt_rules *rules = NULL;
-    if (size < 2 || mt_rules_new(MT_STR(""), &rules, &err) != MT_OK) {
-        return 0;
-    }
-    if (mt_snapshot_read_memory(data + 1, size - 1, 0, &o, &s, &err) == MT_OK) {
-        struct mt_devices devices = {0};
-        if (mt_devices_find(&devices, &s, false, &err) == MT_OK) {
-            for (size_t i = 0; i < devices.ids.n; i++) {
-                analyse(&s, devices.ids.v[i], rules, data[0]);
-            }
-        }
-        mt_devices_release(&devices);
+    if (size >= 2 && mt_snapshot_read_memory(data + 1, size - 1, 0, &o, &s, &err) == MT_OK) {
+        verbs_analyse(&s, data[0]);
         mt_snapshot_release(&s);
     }
-    mt_rules_free(rules);
     return 0;
 }

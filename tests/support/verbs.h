@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the verbs do with a snapshot, for fuzz targets: everything is called, nothing is compared
+ * but what must hold of any snapshot. `choice` chooses filters, moments and settings.
+ */
+#ifndef MEMTOOL_TESTS_VERBS_H
+#define MEMTOOL_TESTS_VERBS_H
+
+#include <memtool/model.h>
+
+void verbs_analyse(const struct mt_snapshot *s, unsigned choice); /* peak, leaks, frag, summary */
+void verbs_report(const struct mt_snapshot *s, unsigned choice);  /* info, stats, trace, segments */
+void verbs_write(const struct mt_snapshot *s, unsigned choice);   /* convert, exports, ranks */
+void verbs_draw(const struct mt_snapshot *s, unsigned choice);    /* plots, page, memory */
+void verbs_simulate(const struct mt_snapshot *s, unsigned choice); /* simulate, also with -o */
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The reports of the text verbs over a snapshot that may say anything. */
+#include <memtool/diff.h>
+#include <memtool/report_verbs.h>
+
+#include "verbs.h"
+
+static void totals(const struct mt_report *r, const struct mt_snapshot *s, struct mt_filtered *f)
+{
+    struct mt_error err;
+    struct mt_totals t = {0};
+    struct mt_trust trust = {0};
+    struct mt_accounts accounts = {0};
+    struct mt_info info = {s, &t, &accounts, &trust};
+    struct mt_stats x = {s, f, &t, &accounts, &trust};
+    if (mt_totals_find(&t, s, f, MT_TOTALS_SPLITS | MT_TOTALS_HOST, &err) == MT_OK &&
+        mt_trust_find(&trust, s, &t, &err) == MT_OK &&
+        mt_accounts_find(&accounts, s, NULL, &err) == MT_OK) {
+        (void)!mt_report_stats_text(r, &x, &err);
+        (void)!mt_report_stats_json(r, &x, true, &err);
+        (void)!mt_report_info(r, &info, true, &err);
+    }
+    mt_accounts_release(&accounts);
+    mt_trust_release(&trust);
+    mt_totals_release(&t);
+}
+
+static void trace(const struct mt_report *r, const struct mt_snapshot *s, struct mt_filtered *f)
+{
+    struct mt_error err;
+    for (int32_t device = -1; device < 2; device++) {
+        struct mt_replay p;
+        if (mt_replay_init(&p, s, device, &err) == MT_OK) {
+            struct mt_trace_listing l = {s, &p, f, 0, false};
+            (void)!mt_report_trace(r, &l, &err);
+            mt_replay_release(&p);
+        }
+    }
+}
+
+static void segments(const struct mt_report *r, const struct mt_snapshot *s, struct mt_filtered *f)
+{
+    struct mt_error err;
+    struct mt_segment_rows rows;
+    struct mt_flame flame;
+    if (mt_segment_rows_find(&rows, s, f, MT_SEGMENTS_BY_FREE, false, &err) == MT_OK) {
+        (void)!mt_report_segments(r, s, f, &rows, true, &err);
+    }
+    mt_segment_rows_release(&rows);
+    (void)!mt_report_folded(r, s, f, true, &err);
+    (void)!mt_flame_build(&flame, s, f, MT_FLAME_SEGMENTS, &err);
+    mt_flame_release(&flame);
+}
+
+static void compare(const struct mt_report *r, const struct mt_snapshot *s, struct mt_filtered *f)
+{
+    struct mt_error err;
+    struct mt_diff d;
+    if (mt_diff_find(&d, s, f, s, NULL, MT_ALL_DEVICES, &err) == MT_OK) {
+        struct mt_comparison c = {"a", "b", s, s, &d, NULL, MT_ALL_DEVICES, true};
+        (void)!mt_report_compare(r, &c, &err);
+    }
+    mt_diff_release(&d);
+}
+
+void verbs_report(const struct mt_snapshot *s, unsigned choice)
+{
+    struct mt_error err;
+    FILE *out = fopen("/dev/null", "w");
+    struct mt_filter filter;
+    struct mt_filtered f;
+    mt_filter_init(&filter);
+    filter.size_min = choice & 1 ? 1024 : 0;
+    filter.event_min = choice & 2 ? 3 : 0;
+    if (out && mt_filtered_init(&f, &filter, s, &err) == MT_OK) {
+        struct mt_report r = {.out = out, .file = "fuzz", .limit = 20, .stack_lines = 1};
+        for (int json = 0; json < 2; json++) {
+            r.json = json;
+            r.verbose = choice & 4;
+            totals(&r, s, &f);
+            trace(&r, s, &f);
+            segments(&r, s, &f);
+            compare(&r, s, &f);
+        }
+        mt_filtered_release(&f);
+    }
+    if (out) {
+        fclose(out);
+    }
+    mt_filter_release(&filter);
+}
