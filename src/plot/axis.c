@@ -51,11 +51,11 @@ static double byte_step(double max, size_t want)
     }
 }
 
-void mt_axis_bytes(struct mt_axis *a, uint64_t max, size_t want)
+void mt_axis_bytes(struct mt_axis *a, double max, size_t want)
 {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    max = max ? max : 1;
-    double step = byte_step((double)max, want);
+    max = max > 1 ? max : 1;
+    double step = byte_step(max, want);
     a->n = 0;
     for (double v = 0; a->n < MT_AXIS_TICKS; v += step) {
         size_t unit = 0;
@@ -71,7 +71,7 @@ void mt_axis_bytes(struct mt_axis *a, uint64_t max, size_t want)
         } else {
             (void)snprintf(t->label, sizeof t->label, "0");
         }
-        if (v >= (double)max) {
+        if (v >= max) {
             break;
         }
     }

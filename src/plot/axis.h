@@ -24,7 +24,7 @@ struct mt_axis {
 
 /* Bytes from 0: steps of 1, 2, 4 or 5 times a power of two of B, KiB, MiB ...; at most `want`
  * intervals. */
-void mt_axis_bytes(struct mt_axis *a, uint64_t max, size_t want);
+void mt_axis_bytes(struct mt_axis *a, double max, size_t want);
 
 /* Whole numbers from lo to hi: steps of 1, 2 or 5 times a power of ten. */
 void mt_axis_counts(struct mt_axis *a, double lo, double hi, size_t want);

@@ -31,7 +31,7 @@ static void byte_axis(struct mt_chart *c)
 {
     const struct mt_theme *t = c->scene->theme;
     struct mt_axis a;
-    mt_axis_bytes(&a, (uint64_t)c->y_max, 7);
+    mt_axis_bytes(&a, c->y_max, 7);
     for (size_t i = 0; i < a.n && a.ticks[i].value <= c->y_max; i++) {
         double y = mt_chart_y(c, a.ticks[i].value);
         if (i > 0) {

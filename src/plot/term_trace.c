@@ -62,8 +62,8 @@ static size_t band_at(const struct term *t, size_t sample, double bytes)
 /* Row (0 = top) in which so many bytes lie. */
 static int row_of(const struct term *t, double bytes)
 {
-    int row = t->rows - 1 - (int)floor(bytes / t->y_max * t->rows);
-    return row < 0 ? 0 : row >= t->rows ? t->rows - 1 : row;
+    double up = floor(bytes / t->y_max * t->rows);
+    return up >= t->rows ? 0 : t->rows - 1 - (up > 0 ? (int)up : 0);
 }
 
 static void draw_column(struct term *t, int column)
@@ -101,7 +101,7 @@ static void draw_column(struct term *t, int column)
 static void draw_byte_axis(struct term *t)
 {
     struct mt_axis a;
-    mt_axis_bytes(&a, (uint64_t)t->y_max, t->rows > 12 ? 5 : 3);
+    mt_axis_bytes(&a, t->y_max, t->rows > 12 ? 5 : 3);
     for (int row = 0; row < t->rows; row++) {
         mt_canvas_put(&t->canvas, LEFT - 1, row, mt_term_sign(t->term, MT_SIGN_BAR), 0);
     }

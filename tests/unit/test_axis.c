@@ -31,7 +31,7 @@ START_TEST(bytes)
     for (size_t i = 0; i < MT_COUNT(cases); i++) {
         struct mt_axis a;
         char text[1024];
-        mt_axis_bytes(&a, cases[i].max, 7);
+        mt_axis_bytes(&a, (double)cases[i].max, 7);
         join(&a, text);
         ck_assert_str_eq(text, cases[i].labels);
         ck_assert_double_ge(a.max, (double)cases[i].max);
@@ -41,7 +41,7 @@ END_TEST
 
 START_TEST(bytes_of_all_sizes)
 {
-    for (uint64_t max = 1; max < UINT64_MAX / 3; max = max * 3 + 1) {
+    for (double max = 1; max < 0x1p70; max = max * 3 + 1) {
         struct mt_axis a;
         mt_axis_bytes(&a, max, 7);
         ck_assert_uint_ge(a.n, 2);
