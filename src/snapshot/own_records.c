@@ -4,12 +4,12 @@
  * have one trace, or two segments one list of blocks. Each owner gets records of its own, as in the
  * JSON of the same snapshot; so whoever walks over traces or segments meets each record once.
  */
-#include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <memtool/mem.h>
 #include <memtool/model.h>
+#include <memtool/units.h>
 
 #include "builder_parts.h"
 
@@ -56,8 +56,8 @@ static enum mt_status may_copy(struct mt_builder *b, size_t have, size_t n, uint
         return MT_OK;
     }
     (void)mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
-                  "lists that stand in several places unfold to more than %" PRIu64 " copies",
-                  b->max_copies);
+                  "lists that stand in several places unfold to more than %s copies",
+                  mt_count_text(b->max_copies).s);
     return mt_hint(err, "a small file can unfold to any number; raise the limit with "
                         "--max-events N if you trust it");
 }
