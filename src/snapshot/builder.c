@@ -442,9 +442,10 @@ static bool find_devices(struct mt_builder *b)
 {
     enum { MANY = 64 };
     struct mt_idmap first = {.seed = b->strings.seed};
-    int32_t seen = 0;
+    uint32_t seen = 0; /* a negative number is a large one */
     for (size_t i = 0; i < b->segments.n && seen < MANY; i++) {
-        seen = b->segments.v[i].device > seen ? b->segments.v[i].device : seen;
+        uint32_t device = (uint32_t)b->segments.v[i].device;
+        seen = device > seen ? device : seen;
     }
     if (seen < MANY || b->segments.n >= UINT32_MAX) {
         return true;

@@ -293,6 +293,21 @@ static void limit_copies(const struct reading *r, struct mt_builder *b)
                      max ? max : UINT32_MAX);
 }
 
+/* Sums are kept for each device. PyTorch numbers devices by a signed byte; so this is far more than
+ * any machine has, and keeps a small file from asking for gigabytes. */
+static enum mt_status limit_devices(const struct mt_snapshot *s, struct mt_error *err)
+{
+    enum { MOST_DEVICES = 1024 };
+    size_t traced = 0;
+    for (size_t i = 0; i < s->n_traces; i++) {
+        traced += s->traces[i].n > 0;
+    }
+    size_t n = traced > s->n_device_firsts ? traced : s->n_device_firsts;
+    return n <= MOST_DEVICES ? MT_OK
+                             : mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
+                                       "more than 1,024 devices have segments or events");
+}
+
 static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
 {
     struct mt_builder *b = mt_builder_new(r->o->hash_seed);
@@ -321,11 +336,14 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
     }
     mt_builder_source(b, &r->source);
     limit_copies(r, b);
-    status = mt_builder_finish(b, out, r->err);
-    if (status == MT_OK) {
-        find_cut(last_key, out);
+    MT_TRY(mt_builder_finish(b, out, r->err));
+    status = limit_devices(out, r->err);
+    if (status != MT_OK) {
+        mt_snapshot_release(out);
+        return status;
     }
-    return status;
+    find_cut(last_key, out);
+    return MT_OK;
 }
 
 static enum mt_status read_from(struct reading *r, struct mt_byte_source *source,
