@@ -51,12 +51,18 @@ OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 OPT_static := $(OPT_release)
 OPT_tsan := -O1 -g -fsanitize=thread
 OPT_cov := -O0 -g --coverage
+# clang's: signed numbers that overflow, numbers that a conversion changes. Unsigned ones may wrap: hashes, words of
+# several bytes and `i-- > 0` do so on purpose.
+INT_CHECKS := -fsanitize=undefined,integer,implicit-conversion,float-cast-overflow \
+  -fno-sanitize=unsigned-integer-overflow,unsigned-shift-base -fno-sanitize-recover=all
+OPT_int := -O0 -g $(INT_CHECKS)
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DMT_EXPENSIVE=1
 LINK_release := -Wl,-z,relro,-z,now
 LINK_static := -static
 LINK_asan := -fsanitize=address,undefined
 LINK_tsan := -fsanitize=thread
 LINK_cov := --coverage
+LINK_int := $(INT_CHECKS)
 LINK_fuzz := -fsanitize=address,undefined
 
 ALL_CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/generated -D_POSIX_C_SOURCE=200809L $(DEPS_CFLAGS) $(CPPFLAGS)
@@ -176,7 +182,7 @@ coverage-run: tests
 	$(Q)scripts/coverage $(BUILD)
 
 .PHONY: analyze
-analyze: $(BUILD)/memtool ## clang-tidy with clang's static analyzer, and cppcheck, over src/
+analyze: $(BUILD)/memtool ## clang-tidy, cppcheck, and the static analyzers of clang and gcc, over src/
 	$(Q)scripts/analyze $(BUILD)
 
 .PHONY: check-valgrind
@@ -193,6 +199,12 @@ check-fuzz: ## let each fuzz target run for FUZZ_SECONDS (needs clang)
 .PHONY: fuzz-run
 fuzz-run: $(FUZZERS)
 	$(Q)scripts/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
+
+.PHONY: check-int int-run
+check-int: ## replay the fuzz corpora under clang's integer checks (needs clang)
+	+$(Q)$(MAKE) --no-print-directory VARIANT=int CC=clang int-run
+int-run: $(FUZZERS)
+	$(Q)scripts/run-corpora $(FUZZERS)
 
 # ---- the look of the code -----------------------------------------------------------------------
 
@@ -297,5 +309,5 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## this list
-	@echo 'make [TARGET] [VARIANT=release|debug|asan|tsan|cov|fuzz] [WERROR=1] [V=1]'
+	@echo 'make [TARGET] [VARIANT=release|debug|asan|tsan|cov|fuzz|int] [WERROR=1] [V=1]'
 	@sed -n 's/^\([a-z_-]*\):.*## \(.*\)/  \1\t\2/p' Makefile scripts/make/*.mk | expand -t 20
