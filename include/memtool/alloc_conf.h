@@ -12,6 +12,7 @@
 
 #include <memtool/error.h>
 #include <memtool/str.h>
+#include <memtool/units.h>
 
 /* A PyTorch release as one number: 100 * major + minor, so 2.11 is 211. */
 typedef int mt_torch_release;
@@ -22,8 +23,6 @@ typedef int mt_torch_release;
 
 /* "2.11", "2.11.0+cu130", "v2.6" to 211, 211, 206; false for anything else. */
 bool mt_torch_release_parse(struct mt_str s, mt_torch_release *release);
-
-#define MT_MIB ((uint64_t)1 << 20)
 
 /* Sizes in [1 MiB << i, 2 MiB << i) are interval i; smaller ones are in 0, larger ones in 15. */
 #define MT_ALLOC_INTERVALS 16

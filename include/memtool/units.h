@@ -8,6 +8,11 @@
 
 #include <memtool/str.h>
 
+/* Bytes. */
+#define MT_KIB ((uint64_t)1 << 10)
+#define MT_MIB ((uint64_t)1 << 20)
+#define MT_GIB ((uint64_t)1 << 30)
+
 /* How sizes are printed. AUTO: the largest unit in which the number is at least 1. */
 enum mt_unit { MT_UNIT_AUTO, MT_UNIT_B, MT_UNIT_KIB, MT_UNIT_MIB, MT_UNIT_GIB };
 

@@ -12,6 +12,7 @@
 
 #include <memtool/compiler.h>
 #include <memtool/mem.h>
+#include <memtool/units.h>
 #include <memtool/vec.h>
 
 #include "cuda_driver.h"
@@ -474,7 +475,7 @@ static int read_caps(struct mt_device_cuda *d)
 {
     const struct mt_cuda_memory_prop prop = memory_prop(d);
     size_t total = 0, granularity = 0;
-    const size_t page = 2u << 20;
+    const size_t page = 2 * MT_MIB;
     int result = d->api->device_total_mem(&total, d->device);
     d->caps = (struct mt_device_caps){.granularity = 512, .total = total, .has_events = true};
     if (has_vmm(d) && d->api->mem_granularity) {

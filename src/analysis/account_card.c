@@ -6,6 +6,7 @@
 #include "account_finder.h"
 
 #include <memtool/checked.h>
+#include <memtool/units.h>
 
 #include "own_key.h"
 
@@ -66,7 +67,7 @@ static const struct mt_smi_process *own_process(const struct mt_account *a,
     const struct mt_smi_process *best = NULL;
     for (size_t i = 0; i < smi->processes.n; i++) {
         const struct mt_smi_process *p = &smi->processes.v[i];
-        bool enough = mt_add_sat(p->bytes, UINT64_C(1) << 20) >= a->process;
+        bool enough = mt_add_sat(p->bytes, MT_MIB) >= a->process;
         if (is_here(a, smi, p) && enough && (!best || p->bytes < best->bytes)) {
             best = p;
         }

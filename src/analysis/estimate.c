@@ -18,9 +18,6 @@
 #include <memtool/checked.h>
 #include <memtool/units.h>
 
-#define GIB (UINT64_C(1) << 30)
-#define MIB (UINT64_C(1) << 20)
-
 static const char *const term_names[] = {
 #define X(id, name) name,
     MT_ESTIMATE_TERMS(X)
@@ -71,8 +68,8 @@ void mt_estimate_options_init(struct mt_estimate_options *o)
         .grad_dtype = MT_BF16,
         .kv_dtype = MT_BF16,
         .ranks = 1,
-        .workspace = 128 * MIB,
-        .context = 768 * MIB,
+        .workspace = 128 * MT_MIB,
+        .context = 768 * MT_MIB,
     };
 }
 
@@ -388,7 +385,7 @@ uint64_t mt_card_find(struct mt_str name)
             same = (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == cards[i].name[k];
         }
         if (same) {
-            return cards[i].gib * GIB;
+            return cards[i].gib * MT_GIB;
         }
     }
     return 0;

@@ -14,15 +14,14 @@
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
+#include <memtool/units.h>
 
 #include "block_replay.h"
 
-#define MIB (UINT64_C(1) << 20)
-
 /* CUDACachingAllocator.cpp: kSmallSize, kMinLargeAlloc, kRoundLarge. */
-#define SMALL_REQUEST MIB
-#define LARGE_ALLOC (10 * MIB)
-#define ROUND_LARGE (2 * MIB)
+#define SMALL_REQUEST MT_MIB
+#define LARGE_ALLOC (10 * MT_MIB)
+#define ROUND_LARGE (2 * MT_MIB)
 
 enum {
     KEPT = 5,           /* stacks of one source */
@@ -118,7 +117,7 @@ static bool look_at_alloc(struct gather *g, const struct mt_event *e)
     p->allocs++;
     p->largest = e->size > p->largest ? e->size : p->largest;
     uint64_t lost = lost_above(g, e->size);
-    if (lost >= MIB && lost >= e->size / 10) {
+    if (lost >= MT_MIB && lost >= e->size / 10) {
         p->over++;
         p->lost += lost;
     }
@@ -254,7 +253,7 @@ static struct mt_frag_source of_stack(enum mt_frag_source_kind kind, uint32_t st
         x.sizes = p->sizes;
         break;
     case MT_FRAG_SOURCE_OVER_STEP:
-        x.count = p->lost >= 8 * MIB ? p->over : 0;
+        x.count = p->lost >= 8 * MT_MIB ? p->over : 0;
         x.bytes = p->lost;
         break;
     case MT_FRAG_SOURCE_SPLITS:

@@ -11,12 +11,13 @@
 #include <string.h>
 
 #include <memtool/leaks.h>
+#include <memtool/units.h>
 
 /* A deviation of this many spreads is odd; 1.4826 turns a median deviation into a standard one. */
 #define SPREADS 3.0
 #define MEDIAN_TO_SIGMA 1.4826
 /* Less than this outside the allocator is nothing to name: a CUDA context takes 0.3 to 1 GiB. */
-#define OUTSIDE_MIN (UINT64_C(256) << 20)
+#define OUTSIDE_MIN (256 * MT_MIB)
 /* Growth below this is nothing to name: a tenth of a leak. */
 #define GROWTH_MIN ((int64_t)MT_LEAK_THRESHOLD / 10)
 /* Memory without a stack below this share of a peak is not worth a line. */

@@ -184,7 +184,7 @@ static bool csv_head(struct reader *r, struct mt_str line)
     memcpy(r->columns, columns, n * sizeof *columns);
     r->n_columns = n;
     r->is_processes = pid;
-    r->scale = UINT64_C(1) << 20; /* nounits leaves MiB out */
+    r->scale = MT_MIB; /* nounits leaves MiB out */
     return true;
 }
 

@@ -7,14 +7,15 @@
 #include "trust_watch.h"
 
 #include <memtool/checked.h>
+#include <memtool/units.h>
 
 #include "own_key.h"
 
 enum { SHARE = 20 }; /* more than a twentieth */
 
-static const uint64_t UNSEEN_LEAST = UINT64_C(64) << 20;
-static const uint64_t BEFORE_LEAST = UINT64_C(1) << 30;
-static const uint64_t BEFORE_OR_CONTEXT_LEAST = UINT64_C(2) << 30;
+static const uint64_t UNSEEN_LEAST = 64 * MT_MIB;
+static const uint64_t BEFORE_LEAST = MT_GIB;
+static const uint64_t BEFORE_OR_CONTEXT_LEAST = 2 * MT_GIB;
 
 static bool add(struct mt_trust *trust, struct mt_trust_fact fact)
 {

@@ -14,6 +14,7 @@
 #include <memtool/report_verbs.h>
 #include <memtool/totals.h>
 #include <memtool/trust.h>
+#include <memtool/units.h>
 
 #include "slurp.h"
 
@@ -173,7 +174,7 @@ int mt_analysis_run(struct mt_cli *cli, const struct mt_common *common,
 
 /* ---- rules ---- */
 
-enum { MAX_RULES = 1 << 20 };
+enum { MAX_RULES = (int)MT_MIB };
 
 int mt_cli_rules(struct mt_cli *cli, const char *file, struct mt_rules **out)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The card's own figures: one number, or what nvidia-smi printed. */
+#include <memtool/units.h>
+
 #include "card_figures.h"
 
 #include <inttypes.h>
@@ -23,11 +25,11 @@ const struct mt_option MT_CARD_OPTIONS[] = {
 };
 _Static_assert(MT_COUNT(MT_CARD_OPTIONS) == MT_CARD_OPTIONS_N, "the header states how many");
 
-#define MAX_TEXT (UINT64_C(16) << 20) /* far more than nvidia-smi prints */
+#define MAX_TEXT (16 * MT_MIB) /* far more than nvidia-smi prints */
 
 /* nvidia-smi prints MiB, and its number is soon copied without the unit: no card that is in use has
  * less than this in use. */
-#define LEAST_USED (UINT64_C(1) << 20)
+#define LEAST_USED MT_MIB
 
 static int refuse_used(struct mt_cli *cli, const struct mt_card_settings *o)
 {

@@ -8,6 +8,7 @@
 #include <memtool/query.h>
 #include <memtool/read.h>
 #include <memtool/report_conf.h>
+#include <memtool/units.h>
 
 #include "frame.h"
 #include "slurp.h"
@@ -60,7 +61,7 @@ const struct mt_command mt_cmd_conf = {
     .run = run,
 };
 
-enum { MOST_LOG = 64 << 20 };
+enum { MOST_LOG = (int)(64 * MT_MIB) };
 
 /* Where the settings came from, and what keeps them alive. */
 struct subject {

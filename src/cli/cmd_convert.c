@@ -9,6 +9,7 @@
 #include <memtool/export.h>
 #include <memtool/keep_categories.h>
 #include <memtool/slice.h>
+#include <memtool/units.h>
 #include <memtool/view.h>
 #include <memtool/write.h>
 
@@ -44,7 +45,7 @@ static void defaults(void *settings);
 /* JSON repeats the stacks that a pickle shares: recordings grow 8 to 40 times. */
 #define MAX_OUTPUT_AUTO UINT64_MAX
 #define MAX_OUTPUT_TIMES 256
-#define MAX_OUTPUT_LEAST ((uint64_t)256 << 20)
+#define MAX_OUTPUT_LEAST (256 * MT_MIB)
 
 #define AT(field) .offset = offsetof(struct convert_settings, field)
 

@@ -6,6 +6,7 @@
 
 #include <memtool/peak.h>
 #include <memtool/report_estimate.h>
+#include <memtool/units.h>
 
 #include "slurp.h"
 
@@ -60,7 +61,7 @@ static enum mt_status parse_params(void *field, const char *text, struct mt_erro
     return MT_OK;
 }
 
-#define LEAST_CARD (UINT64_C(1) << 20) /* bytes */
+#define LEAST_CARD MT_MIB /* bytes */
 
 static enum mt_status parse_card(void *field, const char *text, struct mt_error *err)
 {
@@ -294,7 +295,7 @@ static void defaults(void *settings)
 
 /* ---- the model ---- */
 
-enum { MOST_CONFIG = 16 << 20 };
+enum { MOST_CONFIG = (int)(16 * MT_MIB) };
 
 static int read_config(struct mt_cli *cli, struct estimate_settings *x, enum mt_dtype *dtype)
 {

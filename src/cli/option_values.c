@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memtool/units.h>
+
 #include "frame.h"
 #include "options.h"
 
-#define HUGE_BOUND 1e15                  /* an upper bound that nobody needs to be told of */
-#define LEAST_MEMORY (UINT64_C(1) << 20) /* bytes; no device or process has less */
+#define HUGE_BOUND 1e15     /* an upper bound that nobody needs to be told of */
+#define LEAST_MEMORY MT_MIB /* bytes; no device or process has less */
 
 static bool has_bounds(const struct mt_option *o)
 {

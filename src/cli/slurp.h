@@ -3,10 +3,12 @@
 #ifndef MEMTOOL_CLI_SLURP_H
 #define MEMTOOL_CLI_SLURP_H
 
+#include <memtool/units.h>
+
 #include "command.h"
 
 /* The most that any text may have, in bytes: 1 GiB. What is larger is no log of a training job. */
-#define MT_SLURP_MOST (UINT64_C(1) << 30)
+#define MT_SLURP_MOST MT_GIB
 
 /* Whether the file can be read but once: standard input ("-"), a pipe, a process's output. */
 bool mt_cli_reads_once(const char *file);

@@ -11,7 +11,7 @@
 
 /* A program that never stops making new stacks (deep recursion, generated code) must not eat the
  * host: beyond so many, events have none. */
-enum { FIRST_SLOTS = 1024, MAX_STACKS = 1 << 20 };
+enum { FIRST_SLOTS = 1024, MAX_STACKS = 1000000 };
 
 /* ---- ids by key ---- */
 

@@ -171,7 +171,7 @@ static unsigned zoom_for(const struct mt_row_group *g, double line_bytes)
     if ((double)g->sum.reserved * SMALL_GROUP > line_bytes) {
         return 1;
     }
-    while ((double)g->sum.reserved * zoom * 2 <= line_bytes * 0.8 && zoom < 1u << 20) {
+    while ((double)g->sum.reserved * zoom * 2 <= line_bytes * 0.8 && zoom < 1000000) {
         zoom *= 2;
     }
     return zoom;

@@ -7,6 +7,7 @@
 #include <memtool/checked.h>
 #include <memtool/frames.h>
 #include <memtool/query.h>
+#include <memtool/units.h>
 
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
 #define OFF_SCALE 2.0
@@ -252,5 +253,5 @@ double mt_trace_scale(const struct mt_trace_panel *panels, size_t n)
         }
     }
     most = more > most ? more : most;
-    return most > 0 ? most * 1.09 : 1 << 20;
+    return most > 0 ? most * 1.09 : (double)MT_MIB;
 }

@@ -9,10 +9,11 @@
 
 #include <memtool/arena.h>
 #include <memtool/report.h>
+#include <memtool/units.h>
 
 /* Text of frames is made once and kept up to this many bytes in all, a bound for files whose many
  * frames name one long string. What is beyond is made each time. */
-#define MAX_KEPT ((size_t)16 << 20)
+#define MAX_KEPT (16 * MT_MIB)
 
 /* A text as it stands in a cell, without the quotes around it. */
 struct cell {

@@ -6,6 +6,7 @@
 #include <memtool/account.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
+#include <memtool/units.h>
 
 enum { SPARK_LEFT = 11, SPARK_COLUMNS = 48, SPARK_LEAST = 8 };
 
@@ -286,7 +287,7 @@ static enum mt_status print_temporary(const struct mt_report *r, const struct mt
 /* A row of sums, but for its last cell. */
 static void add_pending_sum(struct mt_table *t, const struct mt_pending *sum)
 {
-    mt_table_cell(t, "%.3f", sum->byte_seconds / (1 << 20));
+    mt_table_cell(t, "%.3f", sum->byte_seconds / (double)MT_MIB);
     mt_table_size(t, sum->bytes);
     mt_table_count(t, sum->count);
     mt_table_cell(t, "%s", "");
@@ -296,7 +297,7 @@ static void add_pending_sum(struct mt_table *t, const struct mt_pending *sum)
 static void add_pending(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
                         const struct mt_pending *x, struct mt_buf *b)
 {
-    mt_table_cell(t, "%.3f", x->byte_seconds / (1 << 20));
+    mt_table_cell(t, "%.3f", x->byte_seconds / (double)MT_MIB);
     mt_table_size(t, x->bytes);
     mt_table_count(t, x->count);
     mt_table_size(t, x->alive_bytes);

@@ -5,11 +5,13 @@
  * device or a limit looks from here). Calls that the recording does not have are counted and
  * answered as well as can be, so that the replay goes on.
  */
+#include <memtool/units.h>
+
 #include "sim.h"
 
 /* No file says how large the device is, and only the length of reservations depends on it: the size
  * of a large card, or more where more was reserved. */
-#define CARD ((uint64_t)140 << 30)
+#define CARD (140 * MT_GIB)
 
 static uint64_t total_of(const struct recorded_device *d)
 {

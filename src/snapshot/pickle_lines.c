@@ -12,7 +12,7 @@
 #include "pickle_vm.h"
 #include "readers.h"
 
-enum { MAX_LINE = 1 << 20 };
+enum { MAX_LINE = (int)MT_MIB };
 
 static enum mt_status read_line(struct mt_pickle *k, uint8_t code, size_t from, const uint8_t **p,
                                 size_t *n)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Growth of the arrays of vec.h. */
 #define _DEFAULT_SOURCE /* madvise */
+#include <memtool/units.h>
 #include <memtool/vec.h>
 
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HUGE_FROM_BYTES = 4 << 20 };
+enum { HUGE_FROM_BYTES = (int)(4 * MT_MIB) };
 
 bool mt_vec_grow(void *v, size_t *cap, size_t want, size_t size)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice for everything that is not PyTorch: each framework has its own switches. */
+#include <memtool/units.h>
+
 #include "advice.h"
 
 static void entry(struct mt_advisor *a, const char *id, const char *text, const char *command,
@@ -22,7 +24,7 @@ static void who_else(struct mt_advisor *a)
 static void advise_jax(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
-    bool tiny = f->requested > 0 && f->requested < (256u << 20);
+    bool tiny = f->requested > 0 && f->requested < 256 * MT_MIB;
     if (tiny) {
         who_else(a);
     }

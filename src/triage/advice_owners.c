@@ -3,11 +3,11 @@
  * Libraries that take memory of the card past a program's own allocator, and what makes each take
  * less. The settings are those of the libraries' manuals; they are read when the library starts.
  */
+#include <memtool/units.h>
+
 #include "advice.h"
 
 #include <stdio.h>
-
-#define MIB ((uint64_t)1 << 20)
 
 struct remedy {
     const char *owner, *id, *text, *why;
@@ -120,7 +120,7 @@ bool mt_advice_owner(struct mt_advisor *a)
 {
     const struct mt_account *account = a->facts->account;
     const struct mt_owner *o = account ? largest_beside(account) : NULL;
-    if (!o || o->bytes < 256 * MIB) {
+    if (!o || o->bytes < 256 * MT_MIB) {
         return false;
     }
     const struct remedy *r = remedy_of(o);

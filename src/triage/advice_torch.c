@@ -9,8 +9,7 @@
 #include <stdio.h>
 
 #include <memtool/checked.h>
-
-#define GIB (1ull << 30)
+#include <memtool/units.h>
 
 /* ---- limits, free memory, others ---- */
 
@@ -41,7 +40,7 @@ static void advise_free_exceeds(struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
     const struct mt_incident *i = f->incident;
-    if (strcmp(i->backend, "xpu") == 0 && f->requested >= 4 * GIB) {
+    if (strcmp(i->backend, "xpu") == 0 && f->requested >= 4 * MT_GIB) {
         mt_advise(a, "xpu_large_allocation", true);
         mt_advise_text(a, "Intel GPUs refuse single allocations of 4 GiB and more unless told "
                           "otherwise. Set it before Python starts.");
@@ -151,7 +150,7 @@ static void advise_outside(struct mt_advisor *a)
         return;
     }
     bool named = mt_advice_owner(a);
-    if (!named && a->facts->outside > 4 * GIB) {
+    if (!named && a->facts->outside > 4 * MT_GIB) {
         mt_advise(a, "other_library", true);
         mt_advise_text(a,
                        "Look for another library in this process that takes GPU memory of its own "
@@ -267,9 +266,9 @@ static void advise_beside(struct mt_advisor *a)
     uint64_t missing = f->room.missing;
     uint64_t others = f->others ? f->others : f->unexplained;
     if (!mt_facts_has(f, MT_OOM_ALLOCATED) ||
-        (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) && others > missing + GIB / 2)) {
+        (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) && others > missing + MT_GIB / 2)) {
         advise_who(a);
-    } else if (mt_rules_holds(f, MT_VERDICT_NON_PYTORCH) && f->outside > missing + GIB) {
+    } else if (mt_rules_holds(f, MT_VERDICT_NON_PYTORCH) && f->outside > missing + MT_GIB) {
         if (!mt_advice_owner(a)) {
             advise_less_outside(a);
         }

@@ -9,8 +9,6 @@
 
 #include "triage_state.h"
 
-#define GIB (1ull << 30)
-
 static struct mt_size_text size(uint64_t bytes)
 {
     return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
@@ -90,7 +88,7 @@ static void say_segment(struct mt_triage *t)
     } else if (native && t->facts.requested == mt_room_segment(1)) {
         mt_evidence_add(t, "%s is the segment that PyTorch takes for tensors of up to 1 MiB.",
                         size(t->facts.requested).s);
-    } else if (native && t->facts.requested == mt_room_segment((1 << 20) + 1)) {
+    } else if (native && t->facts.requested == mt_room_segment(MT_MIB + 1)) {
         mt_evidence_add(t,
                         "%s is the segment that PyTorch takes for a tensor of more than 1 and less "
                         "than 10 MiB.",
@@ -101,7 +99,7 @@ static void say_segment(struct mt_triage *t)
 /* What the driver's pages of 2 MiB, its own tables and the card's pieces may keep back. */
 static uint64_t margin(uint64_t need)
 {
-    return need / 50 > 64u << 20 ? need / 50 : 64u << 20;
+    return need / 50 > 64 * MT_MIB ? need / 50 : 64 * MT_MIB;
 }
 
 /* As much was free as was asked for. By little: that is why the card counts as full. */

@@ -4,6 +4,7 @@
 #define MT_TRIAGE_LOG_H
 
 #include <memtool/arena.h>
+#include <memtool/units.h>
 
 #include "incidents.h"
 #include "log_formats.h"
@@ -12,7 +13,7 @@
 #include "log_tables.h"
 
 /* Bytes of the log held at a time. */
-#define MT_LOG_BUFFER (1u << 20)
+#define MT_LOG_BUFFER MT_MIB
 /* Bytes behind the reading point that stay, to look back from an incident. */
 #define MT_LOG_HISTORY 16384
 

@@ -119,7 +119,7 @@ static void read_cut_total(struct mt_incident *incident, struct mt_str text)
     if (at == SIZE_MAX || mt_oom_has(&incident->numbers, MT_OOM_TOTAL)) {
         return;
     }
-    struct mt_log_size size = mt_log_size_at(from(text, at + phrase.n), MT_LOG_GIB);
+    struct mt_log_size size = mt_log_size_at(from(text, at + phrase.n), MT_GIB);
     if (size.length > 0 && size.has_fraction) {
         mt_oom_set(&incident->numbers, MT_OOM_TOTAL, size.bytes);
         incident->truncated = true;

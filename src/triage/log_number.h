@@ -4,12 +4,11 @@
 #define MT_TRIAGE_LOG_NUMBER_H
 
 #include <memtool/str.h>
+#include <memtool/units.h>
 
 /* What a number without a unit means. */
 #define MT_UNIT_NONE_ALLOWED 0 /* not a size then */
 #define MT_LOG_B 1ull
-#define MT_LOG_MIB (1ull << 20)
-#define MT_LOG_GIB (1ull << 30)
 
 /* PyTorch prints 17179869184.00 GiB for "no value" (2^64 bytes). Sizes from here on are none. */
 #define MT_LOG_NONSENSE (1ull << 60)

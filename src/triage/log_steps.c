@@ -13,46 +13,46 @@
 #include "log_number.h"
 
 const struct mt_step_phrase MT_STEP_PHRASES[] = {
-    {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("max_memory_reserved"), MT_SERIES_RESERVED, MT_LOG_MIB},
-    {MT_STR_INIT("memory_allocated"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memoryallocated"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memory_reserved"), MT_SERIES_RESERVED, MT_LOG_MIB},
-    {MT_STR_INIT("memoryreserved"), MT_SERIES_RESERVED, MT_LOG_MIB},
-    {MT_STR_INIT("|maxallocated"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("|allocated"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("|reserved"), MT_SERIES_RESERVED, MT_LOG_MIB},
-    {MT_STR_INIT("max_ma"), MT_SERIES_PEAK, MT_LOG_GIB},
-    {MT_STR_INIT("max_ca"), MT_SERIES_RESERVED, MT_LOG_GIB},
-    {MT_STR_INIT("gpumemoryallocated"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("gpumemoryusage"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("gpumemoryused"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("gpumemory"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memoryusage"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memoryused"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("gpu_memory"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("peakmemory"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("peak_memory"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("maxmemory"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("max_memory"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("maxmem"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("peakmem"), MT_SERIES_PEAK, MT_LOG_MIB},
-    {MT_STR_INIT("max_mem_active"), MT_SERIES_PEAK, MT_LOG_GIB},
-    {MT_STR_INIT("max_active"), MT_SERIES_PEAK, MT_LOG_GIB},
-    {MT_STR_INIT("device_mem_reserved"), MT_SERIES_RESERVED, MT_LOG_GIB},
-    {MT_STR_INIT("device_reserved"), MT_SERIES_RESERVED, MT_LOG_GIB},
-    {MT_STR_INIT("gpumem"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("gpu_mem"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("cudamem"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memusage"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("mem_usage"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("memory"), MT_SERIES_USED, MT_LOG_MIB},
-    {MT_STR_INIT("freegpuram"), MT_SERIES_FREE, MT_LOG_MIB},
-    {MT_STR_INIT("freegpumemory"), MT_SERIES_FREE, MT_LOG_MIB},
-    {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_LOG_MIB},
-    {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_LOG_GIB},
-    {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_LOG_GIB},
+    {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("memory_allocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryallocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("memoryreserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("|maxallocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("|allocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("|reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("max_ma"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("max_ca"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("gpumemoryallocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemoryusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemoryused"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryused"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpu_memory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("peakmemory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("peak_memory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("maxmemory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("maxmem"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("peakmem"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_mem_active"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("max_active"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("device_mem_reserved"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("device_reserved"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("gpumem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpu_mem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("cudamem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("mem_usage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("freegpuram"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("freegpumemory"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_GIB},
+    {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_GIB},
 };
 const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);
 
@@ -126,10 +126,10 @@ static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
     static const struct {
         struct mt_str note;
         uint64_t unit;
-    } NOTES[] = {{MT_STR_INIT("(gib)"), MT_LOG_GIB}, {MT_STR_INIT("(gb)"), MT_LOG_GIB},
-                 {MT_STR_INIT("(mib)"), MT_LOG_MIB}, {MT_STR_INIT("(mb)"), MT_LOG_MIB},
-                 {MT_STR_INIT("_gb"), MT_LOG_GIB},   {MT_STR_INIT("_mb"), MT_LOG_MIB},
-                 {MT_STR_INIT("[gb]"), MT_LOG_GIB},  {MT_STR_INIT("[mb]"), MT_LOG_MIB}};
+    } NOTES[] = {{MT_STR_INIT("(gib)"), MT_GIB}, {MT_STR_INIT("(gb)"), MT_GIB},
+                 {MT_STR_INIT("(mib)"), MT_MIB}, {MT_STR_INIT("(mb)"), MT_MIB},
+                 {MT_STR_INIT("_gb"), MT_GIB},   {MT_STR_INIT("_mb"), MT_MIB},
+                 {MT_STR_INIT("[gb]"), MT_GIB},  {MT_STR_INIT("[mb]"), MT_MIB}};
     bool separated = false;
     for (size_t i = 0; i < MT_COUNT(NOTES); i++) {
         if (rest.n > 0 && rest.p[0] == NOTES[i].note.p[0] && mt_str_starts(rest, NOTES[i].note)) {
@@ -220,7 +220,7 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
         return true;
     }
-    if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_LOG_MIB) {
+    if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
         size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
     }
     struct mt_step_track *t = track_of(s, which, origin);

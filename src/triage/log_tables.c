@@ -101,7 +101,7 @@ static bool smi_use(struct mt_str line, struct mt_smi_card *card)
         at += slash + 4;
         struct mt_log_size used = mt_log_size_before((struct mt_str){line.p, at - 1}, 0);
         struct mt_log_size total = mt_log_size_at(from(line, at), 0);
-        if (used.length && total.length && total.has_unit && total.bytes > MT_LOG_GIB) {
+        if (used.length && total.length && total.has_unit && total.bytes > MT_GIB) {
             card->used = used.bytes;
             card->total = total.bytes;
             return true;

@@ -9,19 +9,18 @@
 #include <stdio.h>
 
 #include <memtool/checked.h>
-
-#define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
+#include <memtool/units.h>
 
 uint64_t mt_room_segment(uint64_t size)
 {
-    if (size <= MIB) {
-        return 2 * MIB;
+    if (size <= MT_MIB) {
+        return 2 * MT_MIB;
     }
-    if (size < 10 * MIB) {
-        return 20 * MIB;
+    if (size < 10 * MT_MIB) {
+        return 20 * MT_MIB;
     }
-    return size > UINT64_MAX - 2 * MIB ? size : (size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    return size > UINT64_MAX - 2 * MT_MIB ? size
+                                          : (size + 2 * MT_MIB - 1) / (2 * MT_MIB) * (2 * MT_MIB);
 }
 
 static bool is_snapshot(const struct mt_incident *i)
@@ -56,7 +55,7 @@ static uint64_t over_limit(const struct mt_oom_numbers *n, uint64_t need)
 static bool reaches(uint64_t holes, const struct mt_room *r)
 {
     return holes >= r->missing ||
-           (r->rounded && holes >= r->missing / 2 && holes + GIB / 100 >= r->missing);
+           (r->rounded && holes >= r->missing / 2 && holes + MT_GIB / 100 >= r->missing);
 }
 
 struct mt_room mt_room_of(const struct mt_incident *i)
@@ -72,7 +71,8 @@ struct mt_room mt_room_of(const struct mt_incident *i)
     r.known = free_known || limit > 0;
     r.by_limit = limit > card;
     r.missing = r.by_limit ? limit : card;
-    r.rounded = !is_snapshot(i) && (r.need > GIB || r.by_limit || mt_oom_get(n, MT_OOM_FREE) > GIB);
+    r.rounded =
+        !is_snapshot(i) && (r.need > MT_GIB || r.by_limit || mt_oom_get(n, MT_OOM_FREE) > MT_GIB);
     r.holes = mt_oom_get(n, MT_OOM_UNALLOCATED);
     if (r.known && r.missing == 0) {
         r.kind = MT_ROOM_FREE;
@@ -90,12 +90,12 @@ uint64_t mt_room_spare(const struct mt_room *r)
 struct mt_size_text mt_room_text(const struct mt_room *r, uint64_t bytes)
 {
     struct mt_size_text text = mt_size_text(bytes, (struct mt_size_format){0});
-    if (r->rounded && bytes < 8 * MIB) {
+    if (r->rounded && bytes < 8 * MT_MIB) {
         (void)snprintf(text.s, sizeof text.s, "a few MiB");
-    } else if (r->rounded && bytes < GIB) {
-        (void)snprintf(text.s, sizeof text.s, "about %.0f MiB", (double)bytes / (double)MIB);
+    } else if (r->rounded && bytes < MT_GIB) {
+        (void)snprintf(text.s, sizeof text.s, "about %.0f MiB", (double)bytes / (double)MT_MIB);
     } else if (r->rounded) {
-        (void)snprintf(text.s, sizeof text.s, "about %.1f GiB", (double)bytes / (double)GIB);
+        (void)snprintf(text.s, sizeof text.s, "about %.1f GiB", (double)bytes / (double)MT_GIB);
     }
     return text;
 }

@@ -7,6 +7,7 @@
 #include "rules_parts.h"
 
 #include <memtool/checked.h>
+#include <memtool/units.h>
 
 enum {
 #define THRESHOLD(name, value, what) THRESHOLD_##name,
@@ -111,7 +112,7 @@ bool mt_when_request_half_card(const struct mt_facts *f)
 bool mt_when_request_any_card(const struct mt_facts *f)
 {
     return known(f, MT_OOM_REQUESTED) && !known(f, MT_OOM_TOTAL) &&
-           (double)f->requested >= T(ANY_CARD_GIB) * (double)GIB;
+           (double)f->requested >= T(ANY_CARD_GIB) * (double)MT_GIB;
 }
 
 /* A limit is no limit where it lies at the card's own size. */
@@ -141,7 +142,7 @@ bool mt_when_limit_near(const struct mt_facts *f)
 bool mt_when_framework_limit(const struct mt_facts *f)
 {
     return strcmp(f->incident->framework, "tensorflow") == 0 && known(f, MT_OOM_TOTAL) &&
-           f->total > 0 && f->total % (128u << 20) == 0;
+           f->total > 0 && f->total % ((128 * MT_MIB)) == 0;
 }
 
 bool mt_when_free_exceeds(const struct mt_facts *f)
@@ -231,20 +232,21 @@ bool mt_when_others_also(const struct mt_facts *f)
 {
     return known2(f, MT_OOM_OTHERS, MT_OOM_TOTAL) && is_short(f) &&
            mt_share(f->others, f->total) >= T(OTHERS_ALSO) &&
-           (double)f->others >= T(ALSO_GIB) * (double)GIB;
+           (double)f->others >= T(ALSO_GIB) * (double)MT_GIB;
 }
 
 bool mt_when_unexplained_also(const struct mt_facts *f)
 {
     return f->knows_unexplained && f->incident->n_processes == 0 && is_short(f) &&
-           (double)f->unexplained >= T(CONTEXT_GIB) * (double)GIB &&
+           (double)f->unexplained >= T(CONTEXT_GIB) * (double)MT_GIB &&
            mt_share(f->unexplained, f->total) >= T(UNSEEN_ALSO);
 }
 
 bool mt_when_unexplained_main(const struct mt_facts *f)
 {
     return mt_when_unexplained_also(f) && mt_share(f->unexplained, f->total) >= T(UNSEEN_MAIN) &&
-           (double)f->unexplained >= T(UNSEEN_GIB) * (double)GIB && live_share(f) < T(LIKELY_CARD);
+           (double)f->unexplained >= T(UNSEEN_GIB) * (double)MT_GIB &&
+           live_share(f) < T(LIKELY_CARD);
 }
 
 /* The message breaks off before our own figures, but names several processes. */
@@ -258,7 +260,7 @@ bool mt_when_processes_listed(const struct mt_facts *f)
 bool mt_when_outside_also(const struct mt_facts *f)
 {
     return known2(f, MT_OOM_OUTSIDE, MT_OOM_TOTAL) &&
-           (double)f->outside >= T(CONTEXT_GIB) * (double)GIB &&
+           (double)f->outside >= T(CONTEXT_GIB) * (double)MT_GIB &&
            mt_share(f->outside, f->total) >= T(OTHERS_ALSO);
 }
 

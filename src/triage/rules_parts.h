@@ -4,10 +4,9 @@
 #define MT_TRIAGE_RULES_PARTS_H
 
 #include <memtool/checked.h>
+#include <memtool/units.h>
 
 #include "rules.h"
-
-#define GIB (1ull << 30)
 
 /* Every condition and sentence of the table. */
 #define THRESHOLD(name, value, what)

@@ -19,8 +19,6 @@
 
 #include "triage_state.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 /* What a command needs in front of a file that is damaged. */
 #define SALVAGE "--salvage "
 
@@ -343,7 +341,7 @@ const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot)
 /* The holes that the request could have used: of its stream and of its pool. */
 static uint64_t usable_hole(const struct mt_shot *shot)
 {
-    enum mt_pool_kind kind = shot->oom->size <= MIB ? MT_POOL_SMALL : MT_POOL_LARGE;
+    enum mt_pool_kind kind = shot->oom->size <= MT_MIB ? MT_POOL_SMALL : MT_POOL_LARGE;
     uint64_t largest = 0;
     for (size_t i = 0; i < shot->frag.pools.n; i++) {
         const struct mt_frag_pool *p = &shot->frag.pools.v[i];
