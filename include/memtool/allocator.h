@@ -222,10 +222,6 @@ bool mt_alloc_has_idle_segment(const struct mt_alloc *a);
 /* Whether the cache alone would serve this request now; changes nothing. */
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r);
 
-/* Bytes that a request takes after rounding, and those asked of the device for it on a miss. */
-uint64_t mt_alloc_round(const struct mt_alloc_settings *s, mt_torch_release release, uint64_t size);
-uint64_t mt_alloc_segment_size(const struct mt_alloc_settings *s, uint64_t rounded);
-
 /* ---- private pools ---- */
 
 /*

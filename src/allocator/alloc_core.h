@@ -14,20 +14,10 @@
 
 #include <memtool/allocator.h>
 #include <memtool/hash.h>
+#include <memtool/torch_rules.h>
 #include <memtool/vec.h>
 
 #include "alloc_counts.h"
-
-/* PyTorch c10/cuda/CUDACachingAllocator.cpp (2.6 and 2.11): kMinBlockSize, kSmallSize,
- * kSmallBuffer, kLargeBuffer, kMinLargeAlloc, kRoundLarge. */
-#define MIN_BLOCK ((uint64_t)512)
-#define SMALL_SIZE MT_MIB
-#define SMALL_BUFFER (2 * MT_MIB)
-#define LARGE_BUFFER (20 * MT_MIB)
-#define MIN_LARGE_ALLOC (10 * MT_MIB)
-#define ROUND_LARGE (2 * MT_MIB)
-/* Requests from here on are refused before anything is counted. */
-#define REQUEST_GUARD ((uint64_t)1 << 60)
 
 enum block_state { BLOCK_UNUSED, BLOCK_FREE, BLOCK_IN_USE, BLOCK_PENDING, BLOCK_HOLE };
 
@@ -113,17 +103,6 @@ struct capture {
     void *filter_ctx;
 };
 
-/* What differs between PyTorch releases; torch_policy.c holds the table. */
-struct policy {
-    mt_torch_release since;
-    bool one_division_is_off;      /* roundup_power2_divisions:1 changes nothing */
-    bool expandable_private_pools; /* private pools may use expandable segments */
-    bool non_split_rounding;       /* max_non_split_rounding_mb is a setting */
-    bool oldest_segment_first;     /* free blocks of one size: by age of their segment */
-    bool newest_scope_first;       /* of several open pools */
-};
-const struct policy *mt_policy_find(mt_torch_release release);
-
 /* Blocks in use by address: open addressing over block indexes, the address is in the block. */
 struct addr_table {
     uint32_t *slots; /* 0 = empty */
@@ -132,8 +111,7 @@ struct addr_table {
 };
 
 struct mt_alloc {
-    struct mt_alloc_settings settings;
-    const struct policy *policy;
+    struct mt_torch_rules rules;
     struct mt_device device;
     struct mt_device_caps caps;
     struct mt_alloc_observer observer;
@@ -385,26 +363,6 @@ static inline void stat_down(struct mt_alloc_stat *s, int64_t n)
     s->freed += n;
 }
 
-/* ---- alloc_rounding.c ---- */
-
-uint64_t mt_rounded_size(const struct mt_alloc_settings *s, const struct policy *policy,
-                         uint64_t size);
-/* Whether these settings round to multiples of 512 whatever the size. */
-bool mt_rounding_is_plain(const struct mt_alloc_settings *s, const struct policy *policy);
-
-static inline uint64_t round_up(uint64_t n, uint64_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
-static inline uint64_t segment_size(const struct mt_alloc_settings *s, uint64_t rounded)
-{
-    if (rounded <= SMALL_SIZE) {
-        return SMALL_BUFFER;
-    }
-    return rounded < MIN_LARGE_ALLOC ? s->large_segment_size : round_up(rounded, ROUND_LARGE);
-}
-
 /* ---- alloc_observe.c ---- */
 
 /* For somebody who listens; use mt_observe_block. */
@@ -432,7 +390,7 @@ enum mt_status mt_expand_allocate(struct mt_alloc *a, uint32_t bin, uint64_t siz
 enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *err) MT_NODISCARD;
 static inline uint64_t page_size(const struct mt_alloc *a, const struct bin *bin)
 {
-    return bin->small ? SMALL_BUFFER : a->settings.large_segment_size;
+    return mt_torch_page_size(&a->rules, bin->small);
 }
 
 /* ---- alloc_release.c ---- */

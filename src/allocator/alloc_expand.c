@@ -33,7 +33,7 @@ static enum mt_status reserve(struct mt_alloc *a, uint32_t bin, uint64_t need, u
 {
     uint64_t total = a->caps.total;
     uint64_t page = page_size(a, a->bins.v[bin]);
-    uint64_t size = round_up(total + total / 8, page);
+    uint64_t size = mt_torch_round_up(total + total / 8, page);
     uint64_t addr;
     if (need > size) {
         return mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "larger than the device");
@@ -95,7 +95,7 @@ static enum mt_status map_block(struct mt_alloc *a, uint32_t i, uint64_t want, s
     struct block *b = block_at(a, i);
     struct bin *bin = bin_of(a, b);
     uint64_t page = segment_of(a, b)->page;
-    uint64_t size = round_up(want, page), addr = b->addr, swallowed;
+    uint64_t size = mt_torch_round_up(want, page), addr = b->addr, swallowed;
     if (!mt_blocks_reserve(a, 4)) {
         return mt_fail_nomem(err);
     }
@@ -192,7 +192,7 @@ enum mt_status mt_expand_unmap(struct mt_alloc *a, uint32_t i, struct mt_error *
     struct bin *bin = bin_of(a, b);
     const struct segment *s = segment_of(a, b);
     uint64_t page = s->page;
-    uint64_t low = s->base + round_up(b->addr - s->base, page);
+    uint64_t low = s->base + mt_torch_round_up(b->addr - s->base, page);
     uint64_t high = s->base + (b->addr + b->size - s->base) / page * page;
     if (low >= high) {
         return MT_OK;

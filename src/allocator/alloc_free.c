@@ -54,7 +54,7 @@ MT_INLINE void request_free(struct mt_alloc *a, uint32_t i, uint32_t stack)
     b->state = BLOCK_PENDING;
     count_freed(bin->tally, b->size);
     mt_observe_block(a, MT_ALLOC_EVENT_FREE_REQUESTED, bin, i, b, stack ? stack : b->stack);
-    if (b->size >= a->settings.max_split_size) {
+    if (b->size >= a->rules.settings.max_split_size) {
         stat_down(&a->stats.oversize_allocations, 1);
     }
 }

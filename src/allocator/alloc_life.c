@@ -5,17 +5,15 @@
 /* The short way rounds to 512 and keeps no age of free blocks. */
 static void choose_way(struct mt_alloc *a)
 {
-    a->gc_on = a->has_allowed && a->settings.garbage_collection_threshold > 0.0;
+    a->gc_on = a->has_allowed && a->rules.settings.garbage_collection_threshold > 0.0;
     a->gc_ever |= a->gc_on;
-    a->short_way = mt_rounding_is_plain(&a->settings, a->policy) && !a->gc_ever;
+    a->short_way = mt_torch_rounding_is_plain(&a->rules) && !a->gc_ever;
 }
 
-static void take_settings(struct mt_alloc *a, const struct mt_alloc_settings *s)
+static void take_settings(struct mt_alloc *a, const struct mt_alloc_settings *s,
+                          mt_torch_release release)
 {
-    a->settings = *s;
-    if (!a->policy->non_split_rounding) {
-        a->settings.max_non_split_rounding = LARGE_BUFFER;
-    }
+    a->rules = mt_torch_rules_of(s, release);
     choose_way(a);
 }
 
@@ -26,13 +24,12 @@ enum mt_status mt_alloc_new(const struct mt_alloc_options *o, struct mt_alloc **
     if (!a) {
         return mt_fail_nomem(err);
     }
-    a->policy = mt_policy_find(o->release ? o->release : 211);
     a->device = o->device;
     a->observer = o->observer;
     a->find_by_addr = o->find_by_addr;
     a->has_allowed = o->has_allowed;
     a->allowed = o->allowed;
-    take_settings(a, &o->settings);
+    take_settings(a, &o->settings, o->release);
     a->device.ops->caps(a->device.ctx, &a->caps);
     struct segment no_segment = {0};
     struct use no_use = {0};
@@ -113,8 +110,8 @@ void mt_alloc_delete(struct mt_alloc *a)
 
 void mt_alloc_set_settings(struct mt_alloc *a, const struct mt_alloc_settings *s)
 {
-    take_settings(a, s);
-    a->settings.expandable_segments = s->expandable_segments && a->caps.has_vmm;
+    take_settings(a, s, a->rules.policy->since);
+    a->rules.settings.expandable_segments = s->expandable_segments && a->caps.has_vmm;
 }
 
 void mt_alloc_set_observer(struct mt_alloc *a, struct mt_alloc_observer observer)
@@ -131,7 +128,7 @@ void mt_alloc_set_allowed(struct mt_alloc *a, bool on, uint64_t allowed)
 
 const struct mt_alloc_settings *mt_alloc_settings(const struct mt_alloc *a)
 {
-    return &a->settings;
+    return &a->rules.settings;
 }
 
 uint64_t mt_alloc_total_allocated(const struct mt_alloc *a)

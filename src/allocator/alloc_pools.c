@@ -119,7 +119,7 @@ struct mt_alloc_pool_id mt_route(const struct mt_alloc *a, const struct mt_alloc
         return r->has_pool ? r->pool : (struct mt_alloc_pool_id){0, 0};
     }
     for (size_t k = 0; k < a->captures.n; k++) {
-        size_t i = a->policy->newest_scope_first ? a->captures.n - 1 - k : k;
+        size_t i = a->rules.policy->newest_scope_first ? a->captures.n - 1 - k : k;
         const struct capture *c = &a->captures.v[i];
         if (!c->filter || c->filter(c->filter_ctx, r->stream)) {
             return c->id;

@@ -20,7 +20,7 @@ static enum mt_status release_block(struct mt_alloc *a, uint32_t i, struct mt_er
     a->total -= size;
     mt_counts_fall(bin->tally, MT_STAT_SEGMENT, 1);
     mt_counts_fall(bin->tally, MT_STAT_RESERVED_BYTES, size);
-    if (size >= a->settings.max_split_size) {
+    if (size >= a->rules.settings.max_split_size) {
         stat_down(&a->stats.oversize_segments, 1);
     }
     a->pairs.v[bin->pair].segments--;
@@ -115,7 +115,8 @@ static enum mt_status release_largest(struct mt_alloc *a, const struct bin *bin,
     uint64_t released = 0;
     uint32_t prev;
     for (uint32_t i = mt_free_set_last(a, bin);
-         i && released < want && block_at(a, i)->size >= a->settings.max_split_size; i = prev) {
+         i && released < want && block_at(a, i)->size >= a->rules.settings.max_split_size;
+         i = prev) {
         uint64_t size = block_at(a, i)->size;
         prev = mt_free_set_prev(a, i);
         if (is_whole_segment(a, i)) {
@@ -130,7 +131,7 @@ static enum mt_status release_largest(struct mt_alloc *a, const struct bin *bin,
 enum mt_status mt_release_available(struct mt_alloc *a, const struct bin *bin, uint64_t size,
                                     bool *enough, struct mt_error *err)
 {
-    uint64_t max_split = a->settings.max_split_size;
+    uint64_t max_split = a->rules.settings.max_split_size;
     *enough = false;
     if (max_split == UINT64_MAX) {
         return MT_OK;
@@ -210,7 +211,8 @@ static enum mt_status collect_pass(struct mt_alloc *a, struct collection *c, boo
 
 enum mt_status mt_collect_garbage(struct mt_alloc *a, struct mt_error *err)
 {
-    uint64_t limit = (uint64_t)(a->settings.garbage_collection_threshold * (double)a->allowed);
+    uint64_t limit =
+        (uint64_t)(a->rules.settings.garbage_collection_threshold * (double)a->allowed);
     if (a->total <= limit) {
         return MT_OK;
     }

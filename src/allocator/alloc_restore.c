@@ -44,7 +44,7 @@ static void count_segment(struct mt_alloc *a, const struct mt_alloc_restore_segm
     a->pairs.v[bin->pair].segments++;
     if (!s->expandable) {
         mt_counts_rise(&a->counts, bin->tally, MT_STAT_SEGMENT, 1);
-        if (s->size >= a->settings.max_split_size) {
+        if (s->size >= a->rules.settings.max_split_size) {
             stat_up(&a->stats.oversize_segments, 1);
         }
     }
@@ -65,7 +65,7 @@ static void count_block(struct mt_alloc *a, const struct block *b, struct tally 
         mt_counts_add_pending(&a->counts, t, b->size, b->requested);
     } else {
         count_taken(&a->counts, t, b->size, b->requested);
-        if (b->size >= a->settings.max_split_size) {
+        if (b->size >= a->rules.settings.max_split_size) {
             stat_up(&a->stats.oversize_allocations, 1);
         }
     }
@@ -130,7 +130,7 @@ static void enter_blocks(struct mt_alloc *a, const struct mt_alloc_restore_segme
 enum mt_status mt_alloc_restore(struct mt_alloc *a, const struct mt_alloc_restore_segment *s,
                                 mt_alloc_block *blocks_out, struct mt_error *err)
 {
-    if (!is_sound(s, s->small ? SMALL_BUFFER : a->settings.large_segment_size)) {
+    if (!is_sound(s, mt_torch_page_size(&a->rules, s->small))) {
         return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
                        "the blocks of the segment at 0x%llx do not fit together",
                        (unsigned long long)s->addr);

@@ -50,7 +50,7 @@ static uint32_t prefer_holes(const struct mt_alloc *a, uint32_t i)
 /* The candidate where the best fit is a block of an expandable segment. */
 static uint32_t among_expandable(const struct mt_alloc *a, uint32_t i)
 {
-    if (a->settings.expandable_segments) {
+    if (a->rules.settings.expandable_segments) {
         return prefer_holes(a, i);
     }
     while (i && is_expandable(a, i)) {
@@ -69,22 +69,23 @@ static inline uint32_t search(const struct mt_alloc *a, const struct bin *bin, u
     if (i == 0) {
         return 0;
     }
-    uint64_t max_split = a->settings.max_split_size, has = block_at(a, i)->size;
+    uint64_t max_split = a->rules.settings.max_split_size, has = block_at(a, i)->size;
     if (MT_LIKELY(has < max_split)) {
         return i;
     }
-    bool wastes = size < max_split || has - size >= a->settings.max_non_split_rounding;
+    bool wastes = size < max_split || has - size >= a->rules.settings.max_non_split_rounding;
     return wastes ? 0 : i;
 }
 
 bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request *r)
 {
-    if (r->size >= REQUEST_GUARD) {
+    if (r->size >= MT_TORCH_REQUEST_GUARD) {
         return false;
     }
-    uint64_t size = mt_rounded_size(&a->settings, a->policy, r->size);
+    uint64_t size = mt_torch_round(&a->rules, r->size);
     uint32_t pair = mt_pair_find(a, mt_route(a, r));
-    uint32_t bin = pair == UINT32_MAX ? 0 : mt_bin_find(a, pair, size <= SMALL_SIZE, r->stream);
+    uint32_t bin =
+        pair == UINT32_MAX ? 0 : mt_bin_find(a, pair, mt_torch_is_small(size), r->stream);
     return bin && search(a, a->bins.v[bin], size);
 }
 
@@ -92,8 +93,8 @@ bool mt_alloc_would_hit(const struct mt_alloc *a, const struct mt_alloc_request 
 
 static bool may_expand(const struct mt_alloc *a, const struct way *w)
 {
-    return a->settings.expandable_segments &&
-           (a->policy->expandable_private_pools || a->bins.v[w->bin]->pair == 0);
+    return a->rules.settings.expandable_segments &&
+           (a->rules.policy->expandable_private_pools || a->bins.v[w->bin]->pair == 0);
 }
 
 static enum mt_status new_segment(struct mt_alloc *a, struct way *w, struct mt_error *err)
@@ -124,7 +125,7 @@ static enum mt_status new_segment(struct mt_alloc *a, struct way *w, struct mt_e
     a->total += size;
     mt_counts_rise(&a->counts, bin->tally, MT_STAT_SEGMENT, 1);
     mt_counts_rise(&a->counts, bin->tally, MT_STAT_RESERVED_BYTES, size);
-    if (size >= a->settings.max_split_size) {
+    if (size >= a->rules.settings.max_split_size) {
         stat_up(&a->stats.oversize_segments, 1);
     }
     a->stats.num_device_alloc++;
@@ -153,7 +154,7 @@ static enum mt_status ask_device(struct mt_alloc *a, struct way *w, bool retry,
 /* From 2.12 on: refuse before any cache is released. */
 static bool rejects(struct mt_alloc *a, const struct way *w)
 {
-    bool over = a->settings.throw_on_cudamalloc_oom && a->has_allowed &&
+    bool over = a->rules.settings.throw_on_cudamalloc_oom && a->has_allowed &&
                 (w->alloc_size > a->allowed || a->total > a->allowed - w->alloc_size);
     a->stats.num_oom_rejections += over;
     a->oom.by_limit = over;
@@ -214,20 +215,12 @@ static enum mt_status refuse(struct mt_alloc *a, const struct way *w, struct mt_
 
 /* ---- handing out ---- */
 
-static inline bool should_split(const struct mt_alloc *a, bool small, uint64_t size, uint64_t has)
-{
-    if (small || a->settings.expandable_segments) {
-        return has - size >= MIN_BLOCK;
-    }
-    return size < a->settings.max_split_size && has - size > SMALL_SIZE;
-}
-
 /* Cuts the found block where that pays; the rest goes back to the free set. Returns the block. */
 MT_INLINE uint32_t split(struct mt_alloc *a, struct bin *bin, uint32_t found, uint64_t size)
 {
     struct block *b = block_at(a, found);
     bool small = bin->small, already = is_split(b);
-    if (!should_split(a, small, size, b->size)) {
+    if (!mt_torch_splits(&a->rules, small, size, b->size)) {
         if (already && !b->expandable) {
             count_split_down(bin->tally, 1, b->size);
         }
@@ -258,7 +251,7 @@ MT_INLINE uint32_t hand_out(struct mt_alloc *a, struct bin *bin, uint32_t found,
     b->requested = requested;
     b->stack = stack;
     count_taken(&a->counts, bin->tally, b->size, requested);
-    if (b->size >= a->settings.max_split_size) {
+    if (b->size >= a->rules.settings.max_split_size) {
         stat_up(&a->stats.oversize_allocations, 1);
     }
     mt_observe_block(a, MT_ALLOC_EVENT_ALLOC, bin, found, b, stack);
@@ -277,8 +270,9 @@ static inline bool is_quiet(const struct mt_alloc *a)
  * leaves out; else nothing is done. Returns the block, or 0. */
 MT_INLINE uint32_t serve(struct mt_alloc *a, uint64_t requested, uint64_t stream, uint32_t stack)
 {
-    uint64_t size = round_up(requested, MIN_BLOCK); /* 0 where that is no number */
-    struct bin *bin = a->recent[size <= SMALL_SIZE];
+    uint64_t size =
+        mt_torch_round_up(requested, MT_TORCH_MIN_BLOCK); /* 0 where that is no number */
+    struct bin *bin = a->recent[mt_torch_is_small(size)];
     if (MT_UNLIKELY(!a->short_way || size == 0 || !bin || bin->stream != stream || !is_quiet(a) ||
                     a->n_spare == 0)) {
         return 0;
@@ -311,8 +305,9 @@ static bool route(struct mt_alloc *a, struct way *w)
     struct mt_alloc_pool_id id = mt_route(a, w->request);
     uint32_t pair = mt_pair_get(a, id);
     w->capturing = a->n_captures > 0 || (w->request->has_pool && id.a != 0);
-    w->bin =
-        pair == UINT32_MAX ? 0 : mt_bin_get(a, pair, w->size <= SMALL_SIZE, w->request->stream);
+    w->bin = pair == UINT32_MAX
+                 ? 0
+                 : mt_bin_get(a, pair, mt_torch_is_small(w->size), w->request->stream);
     return w->bin != 0;
 }
 
@@ -332,7 +327,7 @@ static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *e
         mt_free_set_erase(a, bin, w->found);
         return MT_OK;
     }
-    w->alloc_size = segment_size(&a->settings, w->size);
+    w->alloc_size = mt_torch_segment_size(&a->rules, w->size);
     enum mt_status status =
         rejects(a, w) ? mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "rejected") : miss(a, w, err);
     return status == MT_DEVICE_OOM ? refuse(a, w, err) : status;
@@ -341,7 +336,7 @@ static enum mt_status find(struct mt_alloc *a, struct way *w, struct mt_error *e
 /* Rounds and routes, reserves what serving may need, and serves. */
 static enum mt_status go(struct mt_alloc *a, struct way *w, struct mt_error *err)
 {
-    w->size = mt_rounded_size(&a->settings, a->policy, w->request->size);
+    w->size = mt_torch_round(&a->rules, w->request->size);
     if (!route(a, w) || !mt_blocks_reserve(a, 4)) {
         return mt_fail_nomem(err);
     }
@@ -357,7 +352,7 @@ enum mt_status mt_alloc_allocate(struct mt_alloc *a, const struct mt_alloc_reque
     if (r->size == 0) {
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "a request of 0 bytes");
     }
-    if (r->size >= REQUEST_GUARD) {
+    if (r->size >= MT_TORCH_REQUEST_GUARD) {
         return mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "a request of more than 1 EiB");
     }
     if (a->find_by_addr && !mt_addr_table_reserve(a)) {

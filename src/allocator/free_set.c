@@ -30,7 +30,7 @@ static struct key hole_key(uint64_t addr, uint32_t index)
 static struct key key_of(const struct mt_alloc *a, uint32_t i)
 {
     const struct block *b = block_at(a, i);
-    uint64_t age = a->policy->oldest_segment_first ? segment_of(a, b)->counter : 0;
+    uint64_t age = a->rules.policy->oldest_segment_first ? segment_of(a, b)->counter : 0;
     return (struct key){b->size, age, b->addr, i};
 }
 
@@ -41,7 +41,7 @@ static inline bool before(const struct mt_alloc *a, uint32_t i, const struct key
         if (b->size != k->size) {
             return b->size < k->size;
         }
-        if (a->policy->oldest_segment_first && segment_of(a, b)->counter != k->age) {
+        if (a->rules.policy->oldest_segment_first && segment_of(a, b)->counter != k->age) {
             return segment_of(a, b)->counter < k->age;
         }
     }

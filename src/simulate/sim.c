@@ -110,7 +110,7 @@ struct mt_str mt_sim_conf(const struct mt_sim *sim)
 
 const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim)
 {
-    return &sim->settings;
+    return &sim->rules.settings;
 }
 
 mt_torch_release mt_sim_release(const struct mt_sim *sim)
@@ -193,8 +193,9 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
                                   struct mt_sim_output *output, struct mt_error *err)
 {
     struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
-    struct mt_alloc_options o = {
-        .settings = sim->settings, .release = sim->release, .device = mt_recorded_device(&device)};
+    struct mt_alloc_options o = {.settings = sim->rules.settings,
+                                 .release = sim->release,
+                                 .device = mt_recorded_device(&device)};
     o.has_allowed = sim->limit.known;
     o.allowed = sim->limit.bytes;
     struct mt_sim_fidelity *f = &run->fidelity;
@@ -222,7 +223,7 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
 static enum mt_status learn_limit(struct mt_sim *sim, struct mt_error *err)
 {
     struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
-    struct mt_alloc_options o = {.settings = sim->settings,
+    struct mt_alloc_options o = {.settings = sim->rules.settings,
                                  .release = sim->release,
                                  .device = mt_recorded_device(&device),
                                  .has_allowed = true,
@@ -279,7 +280,7 @@ enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
                              struct mt_sim_output *output, struct mt_error *err)
 {
     begin_run(run, sim->conf, true);
-    if (sim->settings.garbage_collection_threshold > 0.0 && !sim->limit.given) {
+    if (sim->rules.settings.garbage_collection_threshold > 0.0 && !sim->limit.given) {
         MT_TRY(learn_limit(sim, err));
     }
     MT_TRY(replay_and_learn(sim, run, err));

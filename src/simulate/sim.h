@@ -8,6 +8,7 @@
 
 #include <memtool/hash.h>
 #include <memtool/simulate.h>
+#include <memtool/torch_rules.h>
 
 #define NEVER UINT32_MAX
 
@@ -62,7 +63,7 @@ struct mt_sim {
     size_t n;
     size_t first; /* events before it only complete a request that began before the recording */
     struct mt_sim_options options;
-    struct mt_alloc_settings settings;
+    struct mt_torch_rules rules; /* of the recording */
     struct mt_str conf;
     mt_torch_release release;
     MT_VEC(struct mt_pool_id) pools; /* those of the snapshot, then those that only segments name */

@@ -5,6 +5,8 @@
  * release something first, prove an upper one. Which of the two bounds a refusal speaks of,
  * PyTorch's limit or the device, tells what the device had free at that moment.
  */
+#include <memtool/checked.h>
+
 #include "sim.h"
 
 struct walk {
@@ -49,8 +51,7 @@ static void on_segment(struct walk *w, size_t i)
 static uint64_t need_of(const struct walk *w, const struct mt_event *e)
 {
     const struct mt_sim *sim = w->sim;
-    return mt_alloc_segment_size(&sim->settings,
-                                 mt_alloc_round(&sim->settings, sim->release, e->size));
+    return mt_torch_segment_for(&sim->rules, e->size);
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -62,7 +63,7 @@ static void on_request(struct walk *w, const struct mt_event *e)
 {
     uint64_t need = need_of(w, e);
     if (e->action == MT_ACTION_OOM) {
-        uint64_t refused = w->total + need;
+        uint64_t refused = mt_add_sat(w->total, need);
         if (e->addr >= need) {
             w->limit_below = smaller(w->limit_below, refused);
         } else if (refused < w->device_below) {
@@ -70,11 +71,11 @@ static void on_request(struct walk *w, const struct mt_event *e)
             w->device_had = w->total + e->addr;
         }
     } else if (w->grown) {
-        uint64_t reached = w->at_growth + need;
+        uint64_t reached = mt_add_sat(w->at_growth, need);
         w->least = reached > w->least ? reached : w->least;
-        bool gc = w->sim->settings.garbage_collection_threshold > 0.0;
+        bool gc = w->sim->rules.settings.garbage_collection_threshold > 0.0;
         if (w->released && !gc) {
-            w->release_below = smaller(w->release_below, w->at_release + need);
+            w->release_below = smaller(w->release_below, mt_add_sat(w->at_release, need));
         }
     }
     w->released = w->grown = false;

@@ -6,6 +6,8 @@
  * release. Undecided by nature is an empty_cache directly before a request that would itself have
  * released the same.
  */
+#include <memtool/checked.h>
+
 #include "sim.h"
 
 static bool names_it(const struct mt_sim *sim, uint32_t stack)
@@ -47,15 +49,15 @@ static bool exceeds(const struct mt_sim_bound *b, uint64_t bytes)
 static bool had_reason(const struct machine *m, const struct mt_alloc_request *r)
 {
     const struct mt_sim *sim = m->sim;
-    const struct mt_alloc_settings *s = &sim->settings;
     uint64_t total = mt_alloc_total_allocated(m->alloc);
-    uint64_t need = mt_alloc_segment_size(s, mt_alloc_round(s, sim->release, r->size));
-    double t = s->garbage_collection_threshold;
+    uint64_t need = mt_torch_segment_for(&sim->rules, r->size);
+    double t = sim->rules.settings.garbage_collection_threshold;
     bool bounded = sim->limit.known || sim->capacity.known;
     bool collects = t > 0.0 && (m->learner || sim->limit.known) &&
                     total > (uint64_t)(t * (double)sim->limit.bytes);
-    return collects || exceeds(&sim->limit, total + need) ||
-           exceeds(&sim->capacity, total + need) || (!bounded && total + need > sim->limit.least);
+    return collects || exceeds(&sim->limit, mt_add_sat(total, need)) ||
+           exceeds(&sim->capacity, mt_add_sat(total, need)) ||
+           (!bounded && mt_add_sat(total, need) > sim->limit.least);
 }
 
 uint32_t mt_sim_is_empty_cache(const struct machine *m, size_t index)

@@ -24,7 +24,7 @@ static bool releases_next(const struct machine *m, const struct op *op)
 void mt_sim_learn(struct machine *m, const struct op *op, const struct mt_alloc_request *r)
 {
     struct learner *l = m->learner;
-    double t = m->sim->settings.garbage_collection_threshold;
+    double t = m->sim->rules.settings.garbage_collection_threshold;
     uint64_t at = (uint64_t)((double)mt_alloc_total_allocated(m->alloc) / t) + 1;
     bool collects = releases_next(m, op);
     mt_alloc_set_allowed(m->alloc, true, NO_LIMIT);

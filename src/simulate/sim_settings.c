@@ -24,10 +24,9 @@ static void read_divisions(const struct mt_snapshot *s, const struct mt_value *v
     }
 }
 
-void mt_sim_read_settings(struct mt_sim *sim)
+static void read_settings(struct mt_sim *sim, struct mt_alloc_settings *out)
 {
     const struct mt_snapshot *s = sim->snapshot;
-    struct mt_alloc_settings *out = &sim->settings;
     mt_alloc_settings_default(out);
     sim->conf = MT_STR("");
     if (s->settings == 0) {
@@ -54,4 +53,11 @@ void mt_sim_read_settings(struct mt_sim *sim)
         out->expandable_segments = v->u.i != 0;
     }
     read_divisions(s, mt_value_find(s, dict, "roundup_power2_divisions"), out);
+}
+
+void mt_sim_read_settings(struct mt_sim *sim)
+{
+    struct mt_alloc_settings settings;
+    read_settings(sim, &settings);
+    sim->rules = mt_torch_rules_of(&settings, sim->release);
 }

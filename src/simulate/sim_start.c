@@ -14,8 +14,6 @@
 
 #include "sim.h"
 
-#define SPLIT_LEAST MT_MIB /* a large block is split only when more than this remains */
-
 /* An expandable segment that was seen, in the final state or in the trace. */
 struct expandable {
     uint64_t stream;
@@ -90,7 +88,7 @@ static uint64_t ghost_size(struct rebuild *r, const struct ghost *g, bool large,
     if (g->block != NEVER) {
         return sim->snapshot->blocks[g->block].size;
     }
-    uint64_t size = mt_alloc_round(&sim->settings, sim->release, g->requested);
+    uint64_t size = mt_torch_round(&sim->rules, g->requested);
     const struct ghost *next = g + 1;
     bool has_next = (size_t)(next - r->left->ghosts.v) < r->left->ghosts.n;
     uint64_t edge = has_next && next->addr < end ? next->addr : end;
@@ -98,7 +96,7 @@ static uint64_t ghost_size(struct rebuild *r, const struct ghost *g, bool large,
     if (!large || edge <= g->addr || edge - g->addr < size) {
         return size;
     }
-    if (size >= sim->settings.max_split_size || edge - g->addr - size <= SPLIT_LEAST) {
+    if (!mt_torch_splits(&sim->rules, false, size, edge - g->addr)) {
         return edge - g->addr;
     }
     sim->n_unsure++;
@@ -169,7 +167,7 @@ static enum mt_status add_segment(struct rebuild *r, const struct old_segment *o
     } else {
         const struct mt_event *e = &sim->events[old->event];
         s.stream = stream_handle(sim, e);
-        s.small = old->size == 2 * MT_MIB;
+        s.small = mt_torch_grant_is_small(old->size);
         s.stack = restored_stack(sim, e->stack);
     }
     while (r->ghost < r->left->ghosts.n && r->left->ghosts.v[r->ghost].addr < old->addr) {
@@ -212,8 +210,7 @@ static enum mt_status note_range(struct rebuild *r, uint64_t stream, const struc
         return MT_OK;
     }
     struct expandable x = {.stream = stream, .low = low, .high = high};
-    x.small =
-        g ? g->kind == MT_POOL_SMALL : (high - low) % r->sim->settings.large_segment_size != 0;
+    x.small = g ? g->kind == MT_POOL_SMALL : mt_torch_range_is_small(&r->sim->rules, high - low);
     if (g) {
         x.pool = g->pool;
     }
@@ -255,7 +252,7 @@ static enum mt_status find_expandables(struct rebuild *r)
 static enum mt_status add_expandable(struct rebuild *r, const struct expandable *x)
 {
     struct mt_sim *sim = r->sim;
-    uint64_t page = x->small ? 2 * MT_MIB : sim->settings.large_segment_size;
+    uint64_t page = mt_torch_page_size(&sim->rules, x->small);
     uint64_t most = (uint64_t)1 << 40; /* longer than what a device can map */
     uint64_t length = ((x->high - x->low > most ? x->high - x->low : most) / page + 1) * page;
     size_t first = sim->start.blocks.n;

@@ -314,20 +314,6 @@ START_TEST(private_pools)
 }
 END_TEST
 
-START_TEST(rounding)
-{
-    open_with("roundup_power2_divisions:4", 0, 0);
-    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 1), 512);
-    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 1200), 1536);
-    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 5000000), 5242880);
-    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 4 * MT_MIB), 4 * MT_MIB);
-    close_all();
-    open_with("roundup_power2_divisions:1", 0, 0);
-    ck_assert_uint_eq(mt_alloc_round(mt_alloc_settings(a), 211, 5000000), 5000192);
-    close_all();
-}
-END_TEST
-
 /* The same request before and after a release that changed what becomes of it. */
 START_TEST(releases_differ)
 {
@@ -417,7 +403,6 @@ int main(void)
     tcase_add_test(t, streams_do_not_share);
     tcase_add_test(t, waiting_frees_are_bounded);
     tcase_add_test(t, private_pools);
-    tcase_add_test(t, rounding);
     tcase_add_test(t, releases_differ);
     tcase_add_loop_test(t, random_runs, 0, (int)MT_COUNT(CONFS));
     tcase_set_timeout(t, 60);

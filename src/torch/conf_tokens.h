@@ -3,8 +3,8 @@
  * The text of the settings, token by token, in the words and with the limits of a given release.
  * Functions that return bool return false once the text is wrong; out->error says how.
  */
-#ifndef MEMTOOL_ALLOCATOR_CONF_TOKENS_H
-#define MEMTOOL_ALLOCATOR_CONF_TOKENS_H
+#ifndef MEMTOOL_TORCH_CONF_TOKENS_H
+#define MEMTOOL_TORCH_CONF_TOKENS_H
 
 #include <memtool/alloc_conf.h>
 #include <memtool/compiler.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys of the settings, for the parser. */
-#ifndef MEMTOOL_ALLOCATOR_CONF_KEYS_H
-#define MEMTOOL_ALLOCATOR_CONF_KEYS_H
+#ifndef MEMTOOL_TORCH_CONF_KEYS_H
+#define MEMTOOL_TORCH_CONF_KEYS_H
 
 #include <memtool/alloc_conf.h>
 

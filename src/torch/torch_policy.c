@@ -4,7 +4,8 @@
  * the release holds. Rows were read in the sources of 1.13, 2.0, 2.1, 2.4, 2.6 and the trunk after
  * 2.13; 2.11 was measured.
  */
-#include "alloc_core.h"
+#include <memtool/compiler.h>
+#include <memtool/torch_rules.h>
 
 /* clang-format off */
 /* What holds since when; a line a change. */
@@ -20,12 +21,12 @@
 /* clang-format on */
 
 /* A row for each release named above, oldest first. */
-static const struct policy POLICIES[] = {POLICY(113), POLICY(204), POLICY(205),
-                                         POLICY(206), POLICY(212), POLICY(213)};
+static const struct mt_torch_policy POLICIES[] = {POLICY(113), POLICY(204), POLICY(205),
+                                                  POLICY(206), POLICY(212), POLICY(213)};
 
-const struct policy *mt_policy_find(mt_torch_release release)
+const struct mt_torch_policy *mt_torch_policy_find(mt_torch_release release)
 {
-    const struct policy *found = &POLICIES[0];
+    const struct mt_torch_policy *found = &POLICIES[0];
     for (size_t i = 0; i < MT_COUNT(POLICIES); i++) {
         if (POLICIES[i].since <= release) {
             found = &POLICIES[i];

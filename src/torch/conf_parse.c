@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <memtool/units.h>
+#include <memtool/torch_rules.h>
 
 #include "conf_keys.h"
 #include "conf_tokens.h"
@@ -147,9 +147,9 @@ void mt_alloc_settings_default(struct mt_alloc_settings *s)
 {
     *s = (struct mt_alloc_settings){
         .max_split_size = UINT64_MAX,
-        .max_non_split_rounding = 20 * MT_MIB,
+        .max_non_split_rounding = MT_TORCH_LARGE_BUFFER,
         .roundup_bypass_threshold = UINT64_MAX,
-        .large_segment_size = 20 * MT_MIB,
+        .large_segment_size = MT_TORCH_LARGE_BUFFER,
         .per_process_memory_fraction = 1.0,
         .pinned_num_register_threads = 1,
     };
