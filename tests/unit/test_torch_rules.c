@@ -200,4 +200,14 @@ START_TEST(allocator_agrees)
 }
 END_TEST
 
-UNIT_MAIN("torch_rules", rounding, rounding_by_release, segments, splits, allocator_agrees)
+int main(void)
+{
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, rounding);
+    tcase_add_test(t, rounding_by_release);
+    tcase_add_test(t, segments);
+    tcase_add_test(t, splits);
+    tcase_add_test(t, allocator_agrees);
+    tcase_set_timeout(t, 60);
+    return unit_run_cases("torch_rules", t);
+}
