@@ -55,6 +55,7 @@ struct mt_frag {
     uint64_t rounding;       /* allocated beyond what was asked for */
     uint16_t main_stream;    /* the stream with most reserved memory */
     uint64_t failed_request; /* at an out-of-memory event: the block that was wanted, else 0 */
+    uint64_t failed_need;    /* the segment for it, under the recorded settings */
     uint64_t failed_free;    /* what the driver had free then */
     uint64_t empty_cache;    /* what emptying the cache would give back to the driver */
     MT_VEC(struct mt_frag_pool) pools; /* most free bytes first */

@@ -6,10 +6,11 @@
 #include <memtool/error.h>
 #include <memtool/filter.h>
 #include <memtool/model.h>
+#include <memtool/torch_rules.h>
 #include <memtool/vec.h>
 
-/* 20 MiB: kLargeBuffer, and the page of `_memory_viz.py stats`. */
-#define MT_PAGE_SIZE (UINT64_C(20) << 20)
+/* 20 MiB, the page of `_memory_viz.py stats`, whatever the settings. */
+#define MT_PAGE_SIZE MT_TORCH_LARGE_BUFFER
 
 /* Characters for a segment of `size` bytes. */
 static inline uint64_t mt_page_count(uint64_t size, uint64_t page)

@@ -5,6 +5,7 @@
 
 #include <memtool/error.h>
 #include <memtool/model.h>
+#include <memtool/torch_rules.h>
 #include <memtool/vec.h>
 
 /* ---- devices ---- */
@@ -42,31 +43,8 @@ const struct mt_block *mt_segment_block_find(const struct mt_snapshot *s,
 /* Bytes of a block that emptying the cache gives back to the driver: all of a free block that is a
  * segment, the whole pages inside a free block of an expandable one; nothing of private pools,
  * which keep theirs as long as their graph or MemPool lives. (CUDACachingAllocator.cpp,
- * release_cached_blocks and ExpandableSegment::unmap; pages of 2 MiB in the small and 20 MiB in the
- * large pool.) */
-uint64_t mt_block_releasable(const struct mt_segment *segment, const struct mt_block *block);
-
-/* ---- what the allocator was told ---- */
-
-/* allocator_settings as far as the file has them. */
-struct mt_settings {
-    bool present;
-    struct mt_str conf;               /* PYTORCH_CUDA_ALLOC_CONF; .p is NULL when absent */
-    uint64_t max_split_size;          /* bytes; UINT64_MAX: unlimited, also where absent */
-    bool max_split_size_is_unlimited; /* written as -1 or 2^64 - 1 */
-    double gc_threshold;              /* 0: off */
-    bool expandable_segments;
-    uint64_t roundup_divisions[16]; /* by size interval 1 MiB, 2 MiB ... 32 GiB; 0: off */
-};
-void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out);
-
-/* Bytes of the block that the allocator makes for a request: multiples of 512, or a division of
- * a power of two where the settings say so (CUDACachingAllocator.cpp, round_size; as of 2.4). */
-uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size);
-
-/* Bytes of the segment that the allocator reserves for a request which no free block serves
- * (CUDACachingAllocator.cpp, get_allocation_size: kSmallBuffer, kLargeBuffer, kRoundLarge). This is
- * what a limit of the process is compared with, also where segments are expandable. */
-uint64_t mt_segment_for_request(const struct mt_settings *settings, uint64_t size);
+ * release_cached_blocks and ExpandableSegment::unmap.) */
+uint64_t mt_block_releasable(const struct mt_torch_rules *rules, const struct mt_segment *segment,
+                             const struct mt_block *block);
 
 #endif

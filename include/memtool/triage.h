@@ -151,6 +151,8 @@ struct mt_incident {
         allowed_below;    /* the limit is inferred: at least "allowed", below this; 0: as printed */
     bool cache_counts;    /* "allocated" is all that the allocator reserved: no less is known */
     bool expandable_hint; /* the message itself recommends expandable_segments */
+    uint64_t segment;     /* bytes asked of the driver for the request, from a snapshot of PyTorch;
+                             0: what was requested is that */
     uint64_t origin;      /* hash of the line's prefix, 0: none */
     struct mt_oom_numbers numbers;
     struct mt_process_use processes[MT_INCIDENT_PROCESSES];

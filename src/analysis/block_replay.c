@@ -5,12 +5,9 @@
  * map finds a block by its first byte, a second one, for expandable segments only, by the byte
  * behind its last.
  *
- * The rules are PyTorch's (CUDACachingAllocator.cpp: should_split, split, try_merge_blocks,
- * map_block, unmap_block; read in 2.6, verified on recordings of 2.11). Mapping more memory joins
- * blocks too, but that is no merge of freed memory.
- *
- * No event tells the pool. A segment of 2 MiB is of the small one, nothing else is; memory mapped
- * into an expandable segment belongs to the pool of the request that follows in the trace.
+ * The steps are PyTorch's (CUDACachingAllocator.cpp: split, try_merge_blocks, map_block,
+ * unmap_block; read in 2.6, verified on recordings of 2.11). Mapping more memory joins blocks too,
+ * but that is no merge of freed memory. No event says which pool a segment is of, its size does.
  */
 #include "block_replay.h"
 
@@ -18,13 +15,10 @@
 #include <memtool/hash.h>
 #include <memtool/query.h>
 #include <memtool/replay.h>
+#include <memtool/settings.h>
 #include <memtool/vec.h>
 
 #define NONE UINT32_MAX
-#define SMALL_BUFFER (UINT64_C(2) << 20)  /* kSmallBuffer: segments of the small pool */
-#define SMALL_REQUEST (UINT64_C(1) << 20) /* kSmallSize: larger ones are of the large pool */
-#define SMALL_REST UINT64_C(512)          /* kMinBlockSize: the least rest worth a block there */
-#define LARGE_REST (UINT64_C(1) << 20)    /* kSmallSize: in the large pool it must be more */
 
 struct piece {
     uint64_t addr, size, requested;
@@ -34,7 +28,7 @@ struct piece {
 };
 
 struct replayer {
-    struct mt_settings settings;
+    struct mt_torch_rules rules;
     MT_VEC(struct piece) pieces;
     uint32_t spare;                /* list of unused pieces, linked by next */
     size_t alive;                  /* pieces in use */
@@ -136,23 +130,9 @@ static bool on_segment_alloc(struct replayer *p, const struct mt_event *e)
                           .prev = NONE,
                           .next = NONE,
                           .free = true,
-                          .small = e->size == SMALL_BUFFER};
+                          .small = mt_torch_grant_is_small(e->size)};
     report(p, MT_BLOCK_CHANGE_SEGMENT, &piece, e->size);
     return piece_new(p, piece) != NONE;
-}
-
-/* Whether memory mapped now is for a small request: that of the next alloc or failure. */
-static bool maps_for_small(const struct replayer *p)
-{
-    for (size_t i = p->now + 1; i < p->n; i++) {
-        if (p->events[i].action == MT_ACTION_ALLOC) {
-            return mt_round_request(&p->settings, p->events[i].size) <= SMALL_REQUEST;
-        }
-        if (p->events[i].action == MT_ACTION_OOM) {
-            return p->events[i].size <= SMALL_REQUEST;
-        }
-    }
-    return false;
 }
 
 static bool on_map(struct replayer *p, const struct mt_event *e)
@@ -164,7 +144,7 @@ static bool on_map(struct replayer *p, const struct mt_event *e)
                           .prev = left ? *left : NONE,
                           .next = right ? *right : NONE,
                           .free = true,
-                          .small = maps_for_small(p),
+                          .small = mt_torch_grant_is_small(e->size),
                           .expandable = true};
     report(p, MT_BLOCK_CHANGE_SEGMENT, &piece, e->size);
     uint32_t id = piece_new(p, piece);
@@ -184,15 +164,6 @@ static bool on_map(struct replayer *p, const struct mt_event *e)
         id = piece.prev;
     }
     return piece.next == NONE || !p->pieces.v[piece.next].free || join(p, id, piece.next);
-}
-
-static bool worth_a_split(const struct replayer *p, const struct piece *piece, uint64_t size)
-{
-    uint64_t rest = piece->size - size;
-    if (piece->small || p->settings.expandable_segments) {
-        return rest >= SMALL_REST;
-    }
-    return size < p->settings.max_split_size && rest > LARGE_REST;
 }
 
 /* Cuts the rest off as a free block of its own; 0 when memory is out. */
@@ -225,7 +196,7 @@ static bool is_split(const struct piece *piece)
 static bool on_alloc(struct replayer *p, const struct mt_event *e)
 {
     uint32_t id = find_piece(p, e->addr);
-    uint64_t size = mt_round_request(&p->settings, e->size);
+    uint64_t size = mt_torch_round(&p->rules, e->size);
     if (id == NONE || !p->pieces.v[id].free || p->pieces.v[id].size < size) {
         p->lost = true;
         return true;
@@ -240,7 +211,8 @@ static bool on_alloc(struct replayer *p, const struct mt_event *e)
                                 .size = piece->size,
                                 .requested = e->size,
                                 .was_split = is_split(piece)};
-    if (worth_a_split(p, piece, size)) {
+    bool small = piece->small || piece->expandable;
+    if (mt_torch_splits(&p->rules, small, size, piece->size)) {
         c.rest = piece->size - size;
         c.size = size;
         if (!cut(p, id, size)) {
@@ -424,13 +396,13 @@ enum mt_status mt_block_replay(const struct mt_snapshot *s, int32_t device,
                                void *ctx, bool *proved, struct mt_error *err)
 {
     struct mt_trace trace = mt_device_trace(s, device);
-    struct replayer p = {.spare = NONE,
+    struct replayer p = {.rules = mt_settings_rules(s),
+                         .spare = NONE,
                          .events = MT_PART(s->events, trace.first),
                          .n = trace.n,
                          .change = change,
                          .ctx = ctx,
-                         .patience = 64 * (uint64_t)trace.n + (1 << 20)};
-    mt_settings_get(s, &p.settings);
+                         .patience = 64 * (uint64_t)trace.n + 1000000};
     bool ok = true;
     for (p.now = 0; device >= 0 && ok && !p.lost && p.now < p.n; p.now++) {
         ok = on_event(&p, &p.events[p.now]);

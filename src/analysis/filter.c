@@ -13,16 +13,12 @@
 #include <memtool/keys.h>
 #include <memtool/mem.h>
 #include <memtool/replay.h>
+#include <memtool/torch_rules.h>
 
 enum { UNKNOWN, YES, NO };
 
 /* Of a frame: which of the two expressions it matches. */
 enum { MATCHES = 1, MATCHES_NOT = 2 };
-
-/* CUDACachingAllocator.cpp: requests up to kSmallSize come from the small pool, whose segments are
- * kSmallBuffer bytes large. */
-#define SMALL_REQUEST UINT64_C(1048576)
-#define SMALL_SEGMENT UINT64_C(2097152)
 
 void mt_filter_init(struct mt_filter *f)
 {
@@ -352,10 +348,11 @@ static bool event_passes_pool(const struct mt_filtered *f, int32_t device, size_
     const struct mt_segment *segment = e->action == MT_ACTION_OOM || (size_t)device >= f->indexes.n
                                            ? NULL
                                            : mt_segment_index_find(&f->indexes.v[device], e->addr);
-    uint64_t small = is_segment_event(e) ? SMALL_SEGMENT : SMALL_REQUEST;
-    enum mt_pool_kind kind = segment            ? (enum mt_pool_kind)segment->kind
-                             : e->size <= small ? MT_POOL_SMALL
-                                                : MT_POOL_LARGE;
+    bool small =
+        is_segment_event(e) ? mt_torch_grant_is_small(e->size) : mt_torch_is_small(e->size);
+    enum mt_pool_kind kind = segment ? (enum mt_pool_kind)segment->kind
+                             : small ? MT_POOL_SMALL
+                                     : MT_POOL_LARGE;
     bool says_pool = s->event_shapes[e->shape].present & (1u << MT_EVENT_KEY_pool_id);
     struct mt_pool_id id = says_pool && pools      ? s->pools[pools[at]]
                            : segment && !says_pool ? segment->pool

@@ -14,14 +14,10 @@
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/units.h>
 
 #include "block_replay.h"
-
-/* CUDACachingAllocator.cpp: kSmallSize, kMinLargeAlloc, kRoundLarge. */
-#define SMALL_REQUEST MT_MIB
-#define LARGE_ALLOC (10 * MT_MIB)
-#define ROUND_LARGE (2 * MT_MIB)
 
 enum {
     KEPT = 5,           /* stacks of one source */
@@ -81,7 +77,7 @@ struct gather {
     const struct mt_snapshot *s;
     const struct mt_replay *r;
     struct mt_filtered *f;
-    struct mt_settings settings;
+    struct mt_torch_rules rules;
     struct per_stack *stacks; /* by stack id */
     struct mt_idmap seen;     /* hash of stack and size */
     /* segments that empty_cache gave back, by size, and what was taken again */
@@ -100,16 +96,16 @@ struct gather {
  * ask for it, to segments of whole 2 MiB from 10 MiB on. */
 static uint64_t lost_above(const struct gather *g, uint64_t size)
 {
-    uint64_t rounded = mt_round_request(&g->settings, size);
-    if (!g->settings.expandable_segments && rounded >= LARGE_ALLOC) {
-        rounded = (rounded + ROUND_LARGE - 1) / ROUND_LARGE * ROUND_LARGE;
+    uint64_t rounded = mt_torch_round(&g->rules, size);
+    if (!g->rules.settings.expandable_segments && rounded >= MT_TORCH_MIN_LARGE_ALLOC) {
+        rounded = mt_torch_segment_size(&g->rules, rounded);
     }
     return rounded > size ? rounded - size : 0;
 }
 
 static bool look_at_alloc(struct gather *g, const struct mt_event *e)
 {
-    if (e->size <= SMALL_REQUEST || e->size > UINT64_MAX / 4) {
+    if (mt_torch_is_small(e->size) || e->size > UINT64_MAX / 4) {
         return true;
     }
     struct per_stack *p = &g->stacks[e->stack];
@@ -182,7 +178,7 @@ static void end_run(struct gather *g)
 static void look_at_free(struct gather *g, const struct mt_step *at)
 {
     uint64_t size = at->event->size;
-    if (at->alloc == MT_NEVER || size <= SMALL_REQUEST) {
+    if (at->alloc == MT_NEVER || mt_torch_is_small(size)) {
         return;
     }
     g->run++;
@@ -343,8 +339,7 @@ enum mt_status mt_frag_sources_find(struct mt_frag_sources *out, const struct mt
                                     struct mt_error *err)
 {
     *out = (struct mt_frag_sources){0};
-    struct gather g = {.s = s, .r = r, .f = f};
-    mt_settings_get(s, &g.settings);
+    struct gather g = {.s = s, .r = r, .f = f, .rules = mt_settings_rules(s)};
     enum mt_status status = find(&g, out, err);
     mt_mem_free(g.stacks);
     mt_idmap_release(&g.seen);

@@ -15,6 +15,7 @@
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/state.h>
 
 struct looker {
@@ -24,6 +25,7 @@ struct looker {
     size_t n_segments;
     const struct mt_block *blocks;
     struct mt_filtered *f;
+    struct mt_torch_rules rules;
     struct mt_frag *out;
     struct mt_idmap pins;     /* stack -> index */
     struct mt_idmap pools;    /* hash of stream, kind and id -> index */
@@ -87,7 +89,7 @@ static void count_block(struct looker *x, const struct mt_segment *g, const stru
     case MT_BLOCK_INACTIVE:
         c->free += b->size;
         c->largest_hole = b->size > c->largest_hole ? b->size : c->largest_hole;
-        c->pages += g->expandable ? mt_block_releasable(g, b) : 0;
+        c->pages += g->expandable ? mt_block_releasable(&x->rules, g, b) : 0;
         x->out->inactive_split += !g->expandable && g->n_blocks > 1 ? b->size : 0;
         return;
     case MT_BLOCK_ALLOCATED:
@@ -271,15 +273,17 @@ enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
     MT_TRY(mt_moment_find(at, r, &out->events_done, err));
     const struct mt_event *last = out->events_done ? &r->events[out->events_done - 1] : NULL;
     bool failed = last && last->action == MT_ACTION_OOM;
-    out->failed_request = failed ? last->size : 0;
-    out->failed_free = failed ? last->addr : 0;
     struct mt_state st = {0};
     struct looker x = {.s = s,
                        .segments = s->segments,
                        .n_segments = s->n_segments,
                        .blocks = s->blocks,
                        .f = f,
+                       .rules = mt_settings_rules(s),
                        .out = out};
+    out->failed_request = failed ? last->size : 0;
+    out->failed_need = failed ? mt_torch_segment_for(&x.rules, last->size) : 0;
+    out->failed_free = failed ? last->addr : 0;
     if (out->events_done < r->n) {
         MT_TRY(mt_state_at(s, (size_t)r->device, out->events_done, &st, err));
         x.segments = st.segments;

@@ -14,11 +14,9 @@
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/query.h>
+#include <memtool/torch_rules.h>
 
 #include "annotation_cursor.h"
-
-/* Requests up to this come from the small pool (CUDACachingAllocator.cpp, kSmallSize). */
-#define SMALL_REQUEST (UINT64_C(1) << 20)
 
 struct holder {
     const struct mt_snapshot *s;
@@ -93,7 +91,7 @@ static uint32_t pool_index(const struct mt_snapshot *s, struct mt_pool_id id)
 static uint32_t pool_key(const struct holder *h, uint32_t told, uint64_t addr, uint64_t size)
 {
     const struct mt_segment *segment = mt_segment_index_find(&h->segments, addr);
-    enum mt_pool_kind kind = size <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
+    enum mt_pool_kind kind = mt_torch_is_small(size) ? MT_POOL_SMALL : MT_POOL_LARGE;
     if (segment) {
         kind = (enum mt_pool_kind)segment->kind;
         told = told ? told : pool_index(h->s, segment->pool);

@@ -166,34 +166,8 @@ const struct mt_block *mt_segment_block_find(const struct mt_snapshot *s,
     return addr - found->addr < found->size ? found : NULL;
 }
 
-/* ---- settings ---- */
-
-static bool value_is_unlimited(const struct mt_snapshot *s, const struct mt_value *v)
-{
-    return (v->kind == MT_VALUE_INT && v->u.i == -1) ||
-           (v->kind == MT_VALUE_BIG &&
-            mt_str_equal(mt_snapshot_str(s, v->u.id), MT_STR("18446744073709551615")));
-}
-
-static void settings_divisions(const struct mt_snapshot *s, const struct mt_value *v,
-                               struct mt_settings *out)
-{
-    for (unsigned i = 0; v && i < MT_COUNT(out->roundup_divisions); i++) {
-        char key[8] = {0};
-        unsigned mib = 1u << i, at = sizeof key - 1;
-        for (; mib; mib /= 10) {
-            key[--at] = (char)('0' + mib % 10);
-        }
-        const struct mt_value *d = mt_value_find(s, v, &key[at]);
-        out->roundup_divisions[i] =
-            d && d->kind == MT_VALUE_INT && d->u.i > 0 ? (uint64_t)d->u.i : 0;
-    }
-}
-
-#define SMALL_PAGE (UINT64_C(2) << 20)
-#define LARGE_PAGE (UINT64_C(20) << 20)
-
-uint64_t mt_block_releasable(const struct mt_segment *segment, const struct mt_block *block)
+uint64_t mt_block_releasable(const struct mt_torch_rules *rules, const struct mt_segment *segment,
+                             const struct mt_block *block)
 {
     if (block->state != MT_BLOCK_INACTIVE || segment->pool.a || segment->pool.b) {
         return 0;
@@ -201,76 +175,9 @@ uint64_t mt_block_releasable(const struct mt_segment *segment, const struct mt_b
     if (!segment->expandable) {
         return segment->n_blocks == 1 ? block->size : 0;
     }
-    uint64_t page = segment->kind == MT_POOL_SMALL ? SMALL_PAGE : LARGE_PAGE;
+    uint64_t page = mt_torch_page_size(rules, segment->kind == MT_POOL_SMALL);
     uint64_t offset = block->addr - segment->addr;
     uint64_t begin = offset / page + (offset % page != 0);
     uint64_t end = offset / page + (offset % page + block->size) / page;
     return end > begin ? (end - begin) * page : 0;
-}
-
-void mt_settings_get(const struct mt_snapshot *s, struct mt_settings *out)
-{
-    *out = (struct mt_settings){.present = s->settings != 0, .max_split_size = UINT64_MAX};
-    if (!s->settings) {
-        return;
-    }
-    const struct mt_value *dict = &s->values[s->settings];
-    const struct mt_value *v = mt_value_find(s, dict, "PYTORCH_CUDA_ALLOC_CONF");
-    if (v && v->kind == MT_VALUE_STR) {
-        out->conf = mt_snapshot_str(s, v->u.id);
-    }
-    v = mt_value_find(s, dict, "max_split_size");
-    if (v && value_is_unlimited(s, v)) {
-        out->max_split_size_is_unlimited = true;
-    } else if (v && v->kind == MT_VALUE_INT && v->u.i > 0) {
-        out->max_split_size = (uint64_t)v->u.i;
-    }
-    v = mt_value_find(s, dict, "garbage_collection_threshold");
-    if (v && v->kind == MT_VALUE_FLOAT) {
-        out->gc_threshold = v->u.f;
-    }
-    v = mt_value_find(s, dict, "expandable_segments");
-    out->expandable_segments = v && v->kind == MT_VALUE_BOOL && v->u.i;
-    settings_divisions(s, mt_value_find(s, dict, "roundup_power2_divisions"), out);
-}
-
-static unsigned log2_floor(uint64_t n)
-{
-    unsigned bits = 0;
-    while (n >>= 1) {
-        bits++;
-    }
-    return bits;
-}
-
-uint64_t mt_round_request(const struct mt_settings *settings, uint64_t size)
-{
-    const uint64_t quantum = 512; /* kMinBlockSize */
-    if (size < quantum) {
-        return quantum;
-    }
-    if (size >> 62) { /* no device has that much; the sums below would not fit */
-        return size;
-    }
-    unsigned log = log2_floor(size);
-    unsigned interval = log < 20 ? 0 : log - 20;
-    uint64_t d = settings->roundup_divisions[interval < 15 ? interval : 15];
-    if (d > 1 && d <= size / quantum && size > quantum * d) {
-        uint64_t floor = UINT64_C(1) << log, step = floor >> log2_floor(d);
-        return floor == size ? size : (size + step - 1) / step * step;
-    }
-    return (size + quantum - 1) / quantum * quantum;
-}
-
-uint64_t mt_segment_for_request(const struct mt_settings *settings, uint64_t size)
-{
-    const uint64_t mib = UINT64_C(1) << 20, round_large = 2 * mib;
-    uint64_t block = mt_round_request(settings, size);
-    if (block <= mib) {
-        return 2 * mib;
-    }
-    if (block < 10 * mib) {
-        return 20 * mib;
-    }
-    return block >> 62 ? block : (block + round_large - 1) / round_large * round_large;
 }

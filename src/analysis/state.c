@@ -21,12 +21,8 @@
 #include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/vec.h>
-
-/* PyTorch c10/cuda/CUDACachingAllocator.h, 2.11: kMinBlockSize, kSmallSize, kSmallBuffer. */
-#define MIN_BLOCK 512u
-#define SMALL_SIZE (1u << 20)
-#define SMALL_BUFFER (2u << 20)
 
 /* One block in use. */
 struct live {
@@ -39,7 +35,7 @@ struct live {
 
 struct undo {
     const struct mt_snapshot *s;
-    struct mt_settings settings;
+    struct mt_torch_rules rules;
     const struct mt_event *events; /* of the device */
     size_t first;                  /* index of events[0] in the snapshot */
     size_t n;
@@ -80,7 +76,7 @@ static bool undo_free(struct undo *u, const struct mt_event *e, enum mt_block_st
     }
     struct live l = {.alloc_event = MT_STATE_NO_EVENT, .guessed = true, .wants_alloc = true};
     l.block.addr = e->addr;
-    l.block.size = mt_round_request(&u->settings, e->size);
+    l.block.size = mt_torch_round(&u->rules, e->size);
     l.block.requested = e->size;
     l.block.state = (uint8_t)state;
     return live_add(u, &l);
@@ -157,7 +153,8 @@ static struct mt_segment segment_from(const struct undo *u, size_t index, bool e
                            .stream = e->stream,
                            .stack = e->stack,
                            .expandable = expandable,
-                           .kind = e->size <= SMALL_BUFFER ? MT_POOL_SMALL : MT_POOL_LARGE};
+                           .kind =
+                               mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE};
     const uint32_t *pool = u->s->columns[MT_COLUMN_POOL];
     if (pool && pool[u->first + index] < u->s->n_pools) {
         g.pool = u->s->pools[pool[u->first + index]];
@@ -354,17 +351,15 @@ static bool put_hole(struct output *o, uint64_t addr, uint64_t size, size_t segm
 }
 
 /* The size of a block with `room` bytes up to the next one. Where the file does not give it, what
- * lies behind it and is too small to be split off was its own (should_split of the allocator). */
+ * lies behind it and is too small to be split off was its own. */
 static uint64_t block_size(const struct undo *u, const struct mt_segment *g, const struct live *l,
                            uint64_t room)
 {
     if (l->block.size >= room) {
         return room;
     }
-    uint64_t rest = room - l->block.size;
-    bool coarse = g->kind == MT_POOL_LARGE && !g->expandable;
-    bool oversize = coarse && l->block.size >= u->settings.max_split_size;
-    bool kept = l->guessed && (oversize || (coarse ? rest <= SMALL_SIZE : rest < MIN_BLOCK));
+    bool small = g->kind == MT_POOL_SMALL || g->expandable;
+    bool kept = l->guessed && !mt_torch_splits(&u->rules, small, l->block.size, room);
     return kept ? room : l->block.size;
 }
 
@@ -439,9 +434,8 @@ static bool undo_run(struct undo *u, size_t device, size_t done, struct output *
 enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t events_done,
                            struct mt_state *out, struct mt_error *err)
 {
-    struct undo u = {.s = s};
+    struct undo u = {.s = s, .rules = mt_settings_rules(s)};
     struct output o = {0};
-    mt_settings_get(s, &u.settings);
     if (device < s->n_traces) {
         u.first = s->traces[device].first;
         u.n = s->traces[device].n;

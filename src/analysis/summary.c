@@ -16,6 +16,7 @@
 
 #include <memtool/device_segments.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/totals.h>
 
 #include "block_replay.h"
@@ -210,20 +211,19 @@ enum mt_status mt_summary_find(struct mt_summary *out, const struct mt_snapshot 
 {
     *out = (struct mt_summary){.device = device};
     const struct mt_device_totals *d = mt_totals_device(t, device);
-    struct mt_settings settings;
-    mt_settings_get(s, &settings);
+    uint64_t max_split = mt_settings_rules(s).settings.max_split_size;
     if (!d) {
         return MT_OK;
     }
     put_current(out, &d->all, MT_SLOT_ALL);
     put_current(out, &d->pool[MT_POOL_SMALL], MT_SLOT_SMALL);
     put_current(out, &d->pool[MT_POOL_LARGE], MT_SLOT_LARGE);
-    count_segments(out, s, settings.max_split_size);
+    count_segments(out, s, max_split);
     out->ooms_known = d->trace.complete;
     out->ooms = d->trace.actions[MT_ACTION_OOM];
     out->retries_known = d->trace.retries_known;
     out->retries = d->trace.retries;
-    return d->trace.complete ? prove(out, s, settings.max_split_size, err) : MT_OK;
+    return d->trace.complete ? prove(out, s, max_split, err) : MT_OK;
 }
 
 /* ---- cells ---- */

@@ -15,6 +15,7 @@
 
 #include <memtool/checked.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 
 #include "timeline_walk.h"
 
@@ -52,8 +53,8 @@ struct work {
     size_t n_slots;
     uint8_t *band_of; /* slot -> index into t->bands */
     bool ghost_stacks;
-    struct mt_settings settings;
-    int64_t clock; /* largest time met so far: times never run back in the picture */
+    struct mt_torch_rules rules; /* of the recording */
+    int64_t clock;               /* largest time met so far: times never run back in the picture */
 };
 
 /* ---- where an event lies ---- */
@@ -165,7 +166,7 @@ static bool note_oom(struct work *w, const struct mt_walk *walk, double x)
     struct mt_timeline_oom oom = {.event = walk->at.index,
                                   .x = x,
                                   .asked = e->size,
-                                  .need = mt_segment_for_request(&w->settings, e->size),
+                                  .need = mt_torch_segment_for(&w->rules, e->size),
                                   .device_free = e->addr,
                                   .live = walk->at.live_bytes,
                                   .reserved = walk->at.reserved_bytes};
@@ -539,7 +540,7 @@ enum mt_status mt_timeline_init(struct mt_timeline *t, const struct mt_replay *r
     t->peak_event = t->reserved_peak_event = before_first(t);
     find_times(t, r);
     struct work w = {.t = t, .r = r, .o = o};
-    mt_settings_get(r->snapshot, &w.settings);
+    w.rules = mt_settings_rules(r->snapshot);
     bool fine = work_begin(&w) && work_run(&w);
     mt_mem_free(w.columns);
     mt_mem_free(w.slots);

@@ -11,6 +11,7 @@
 #include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 
 #include "trace_totals.h"
 
@@ -34,6 +35,7 @@ double mt_counters_cut_up(const struct mt_counters *c)
 
 /* Where in the lists of a device a pool and a stream stand. */
 struct places {
+    struct mt_torch_rules rules; /* of the snapshot */
     struct mt_arena arena;
     struct mt_intern pools; /* the bytes of their ids; place + 1 */
     struct mt_idmap streams;
@@ -99,14 +101,14 @@ static bool find_targets(struct mt_device_totals *d, struct places *p,
     return t->c[t->n - 1] != NULL;
 }
 
-static void count_block(struct mt_counters *c, const struct mt_segment *segment,
-                        const struct mt_block *b)
+static void count_block(struct mt_counters *c, const struct mt_torch_rules *rules,
+                        const struct mt_segment *segment, const struct mt_block *b)
 {
     c->blocks++;
     if (b->state == MT_BLOCK_INACTIVE) {
         bool split = segment->n_blocks > 1 && !segment->expandable;
         c->inactive = mt_add_sat(c->inactive, b->size);
-        c->releasable = mt_add_sat(c->releasable, mt_block_releasable(segment, b));
+        c->releasable = mt_add_sat(c->releasable, mt_block_releasable(rules, segment, b));
         c->inactive_split = mt_add_sat(c->inactive_split, split ? b->size : 0);
         c->inactive_split_blocks += split;
         c->largest_free = b->size > c->largest_free ? b->size : c->largest_free;
@@ -151,7 +153,7 @@ static bool count_segment(struct mt_totals *t, struct mt_device_totals *d, struc
             continue;
         }
         for (size_t k = 0; k < to.n; k++) {
-            count_block(to.c[k], segment, b);
+            count_block(to.c[k], &p->rules, segment, b);
         }
         count_size_class(d, b);
         by_size.allocated += b->state == MT_BLOCK_ALLOCATED ? b->size : 0;
@@ -220,7 +222,7 @@ static enum mt_status count_device(struct mt_totals *t, struct mt_device_totals 
                                    const struct mt_snapshot *s, struct mt_filtered *f,
                                    unsigned flags, struct mt_error *err)
 {
-    struct places places = {0};
+    struct places places = {.rules = mt_settings_rules(s)};
     mt_intern_init(&places.pools, &places.arena, 0);
     bool ok = count_segments(t, d, &places, s, f);
     places_release(&places);

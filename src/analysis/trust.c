@@ -9,6 +9,7 @@
 #include <memtool/keys.h>
 #include <memtool/query.h>
 #include <memtool/replay.h>
+#include <memtool/settings.h>
 
 #include "trust_watch.h"
 
@@ -62,7 +63,7 @@ static void add(struct checker *c, struct mt_trust_fact fact)
 static void check_source(struct checker *c)
 {
     struct mt_settings settings;
-    mt_settings_get(c->s, &settings);
+    mt_settings_get(c->s, 0, &settings);
     if (c->s->source.salvaged) {
         add(c, (struct mt_trust_fact){MT_TRUST_SALVAGED, -2, 0, 0, c->s->source.damage_offset});
     }
@@ -216,7 +217,7 @@ static void check_unknown(struct checker *c)
         add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_KEYS, -2, c->s->n_extras - 1, 0, 0});
     }
     struct mt_settings settings;
-    mt_settings_get(c->s, &settings);
+    mt_settings_get(c->s, 0, &settings);
     if (settings.max_split_size_is_unlimited) {
         add(c, (struct mt_trust_fact){.id = MT_TRUST_UNLIMITED, .device = -2});
     }

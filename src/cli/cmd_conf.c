@@ -8,6 +8,7 @@
 #include <memtool/query.h>
 #include <memtool/read.h>
 #include <memtool/report_conf.h>
+#include <memtool/settings.h>
 #include <memtool/units.h>
 
 #include "frame.h"
@@ -107,7 +108,7 @@ static enum mt_status take_settings(struct subject *x, struct mt_error *err)
 {
     struct mt_settings settings;
     struct mt_recorded recorded;
-    mt_settings_get(&x->snapshot, &settings);
+    mt_settings_get(&x->snapshot, 0, &settings);
     mt_recorded_find(&recorded, &x->snapshot);
     if (!settings.conf.p) {
         return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET, "%s",
@@ -236,7 +237,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     if (x.memtools && !c->torch) {
         release = MT_TORCH_MEMTOOL;
     } else if (x.has_snapshot && !c->torch) {
-        release = mt_cli_release_of(&x.snapshot, release);
+        release = mt_settings_release(&x.snapshot, release);
     }
     mt_cli_note_release(cli, &c->common, release);
     if (exit_code == 0) {

@@ -6,6 +6,7 @@
 #include <memtool/conf_explain.h>
 #include <memtool/report_simulate.h>
 #include <memtool/report_verbs.h>
+#include <memtool/settings.h>
 #include <memtool/write.h>
 
 #include "command.h"
@@ -354,7 +355,7 @@ static int simulate_file(struct work *w, const char *file)
 static bool find_release(const struct simulate_settings *x, const struct mt_snapshot *s,
                          mt_torch_release *release)
 {
-    *release = mt_cli_release_of(s, 211); /* what was measured */
+    *release = mt_settings_release(s, MT_TORCH_MEMTOOL);
     return !x->torch || mt_torch_release_parse(mt_str_from(x->torch), release);
 }
 

@@ -36,9 +36,6 @@ void *mt_cli_realloc(void *p, size_t count, size_t size);
 /* Prints "memtool: out of memory" and exits with 6. */
 MT_NORETURN void mt_cli_die_nomem(void);
 
-/* Of the releases that can have written s the nearest to `wanted`, within those known. */
-mt_torch_release mt_cli_release_of(const struct mt_snapshot *s, mt_torch_release wanted);
-
 /* Says of a release beyond the newest known that it is read as that one. */
 void mt_cli_note_release(struct mt_cli *cli, const struct mt_common *common,
                          mt_torch_release release);

@@ -13,6 +13,7 @@
 #include <memtool/hash.h>
 #include <memtool/mem.h>
 #include <memtool/replay.h>
+#include <memtool/settings.h>
 
 #include "page_blob.h"
 #include "page_parts.h"
@@ -146,15 +147,14 @@ static enum mt_status event_columns(struct columns *c)
 static enum mt_status size_tables(struct columns *c)
 {
     MT_VEC(double) sizes = {0};
-    struct mt_settings settings;
-    mt_settings_get(c->s, &settings);
+    struct mt_torch_rules rules = mt_settings_rules(c->s);
     if (!mt_vec_reserve(&sizes, c->sizes.items.n * 2 + 1)) {
         return mt_fail_nomem(c->err);
     }
     size_t n = c->sizes.items.n;
     for (size_t i = 0; i < n; i++) {
         sizes.v[i] = (double)c->sizes.items.v[i];
-        sizes.v[n + i] = (double)mt_round_request(&settings, c->sizes.items.v[i]);
+        sizes.v[n + i] = (double)mt_torch_round(&rules, c->sizes.items.v[i]);
     }
     enum mt_status status = blob(c, "sizes", sizes.v, n, sizeof(double));
     if (status == MT_OK) {

@@ -14,6 +14,7 @@
 #include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/replay.h>
+#include <memtool/torch_rules.h>
 
 /* The open pieces by address. All places where one can ever begin are known from the start, so each
  * has a leaf in a binary tree that says how far the pieces below a node reach. */
@@ -178,7 +179,6 @@ static enum mt_status undo_reserve(struct walk *w, const struct mt_event *e, uin
 static enum mt_status undo_release(struct walk *w, const struct mt_snapshot *s, size_t at,
                                    uint32_t index)
 {
-    enum { SMALL_SEGMENT = 2 << 20 }; /* kSmallBuffer of PyTorch's CUDACachingAllocator.cpp */
     const struct mt_event *e = &s->events[at];
     bool knows_pool = s->columns[MT_COLUMN_POOL] != NULL;
     struct mt_page_piece piece = {
@@ -186,7 +186,7 @@ static enum mt_status undo_release(struct walk *w, const struct mt_snapshot *s, 
         .stack = e->stack,
         .stream = e->stream,
         .pool = knows_pool ? s->columns[MT_COLUMN_POOL][at] : UINT32_MAX,
-        .large = e->size > SMALL_SEGMENT,
+        .large = !mt_torch_grant_is_small(e->size),
         .expandable = e->action == MT_ACTION_SEGMENT_UNMAP,
     };
     MT_TRY(close_range(w, e->addr, end_of(e->addr, e->size), index, 0));

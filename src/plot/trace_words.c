@@ -7,6 +7,7 @@
 #include <memtool/checked.h>
 #include <memtool/frames.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/units.h>
 
 /* A capacity or a request this many times the rest is named, not drawn to scale. */
@@ -73,9 +74,8 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
 
 uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom)
 {
-    enum { SMALL_REQUEST = 1 << 20 }; /* kSmallSize of the allocator */
     struct mt_state_sum sum = {0};
-    enum mt_pool_kind kind = oom->size <= SMALL_REQUEST ? MT_POOL_SMALL : MT_POOL_LARGE;
+    enum mt_pool_kind kind = mt_torch_is_small(oom->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
     for (size_t i = 0; i < st->n_segments; i++) {
         const struct mt_segment *g = &st->segments[i];
         if (g->stream == oom->stream && g->kind == kind && g->pool.a == 0 && g->pool.b == 0) {
@@ -88,9 +88,8 @@ uint64_t mt_oom_hole(const struct mt_state *st, const struct mt_event *oom)
 void mt_oom_say_refusal(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_event *oom,
                         struct mt_size_format f)
 {
-    struct mt_settings settings;
-    mt_settings_get(s, &settings);
-    uint64_t device_free = oom->addr, need = mt_segment_for_request(&settings, oom->size);
+    struct mt_torch_rules rules = mt_settings_rules(s);
+    uint64_t device_free = oom->addr, need = mt_torch_segment_for(&rules, oom->size);
     mt_buf_printf(b, "On the device: %s was free", mt_size_text(device_free, f).s);
     if (device_free < need && device_free >= oom->size) {
         mt_buf_printf(b, ", less than the segment of %s that it needed", mt_size_text(need, f).s);

@@ -6,6 +6,7 @@
 #include <memtool/query.h>
 #include <memtool/report_analyses.h>
 #include <memtool/report_verbs.h>
+#include <memtool/settings.h>
 
 enum { BAR = 24, FEW_SOURCES = 2 /* stacks a source, without -v */ };
 
@@ -329,13 +330,14 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
 /* ---- what to do ---- */
 
 /* Free memory was hardly cut up: what stood in the way of the request, from what the driver had. */
-static void print_failure(const struct mt_report *r, const struct mt_frag *f)
+static void print_failure(const struct mt_report *r, const struct mt_frag *f,
+                          const struct mt_recorded *recorded)
 {
-    bool full = f->failed_request > f->failed_free &&
-                f->failed_request <= mt_add_sat(f->failed_free, f->reserved);
+    uint64_t need = recorded->watched ? f->failed_request : f->failed_need;
+    bool full = need > f->failed_free && need <= mt_add_sat(f->failed_free, f->reserved);
     static const char normal[] = "Under 20 % is normal: not why the request failed";
     struct mt_size_text had = mt_report_size(r, f->failed_free);
-    if (f->failed_request <= f->failed_free) {
+    if (need <= f->failed_free) {
         mt_report_prose(r, 0,
                         "%s. The card had %s free, more than was asked for: a limit of the "
                         "process, or what else the card was asked for then.",
@@ -345,6 +347,12 @@ static void print_failure(const struct mt_report *r, const struct mt_frag *f)
                         "%s. It asked for more than the %s that the card had free and all that is "
                         "reserved here together.",
                         normal, had.s);
+    } else if (f->failed_request <= f->failed_free) {
+        mt_report_prose(r, 0,
+                        "%s, memory itself was full: %s takes a segment of %s, the card had %s "
+                        "free.",
+                        normal, mt_report_size(r, f->failed_request).s, mt_report_size(r, need).s,
+                        had.s);
     } else {
         mt_report_prose(r, 0, "%s, memory itself was full: %s was asked for, the card had %s free.",
                         normal, mt_report_size(r, f->failed_request).s, had.s);
@@ -370,8 +378,6 @@ static const char *advice(const struct mt_frag *f, bool expandable)
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
                          const struct mt_frag *f, const struct mt_recorded *recorded)
 {
-    struct mt_settings settings;
-    mt_settings_get(s, &settings);
     fputc('\n', r->out);
     if (is_mostly_cached(f)) {
         const char *call = mt_empty_cache_of(recorded);
@@ -384,9 +390,9 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
             mt_report_prose(r, 0, "If a request failed, look at --at oom, else at --at peak.");
         }
     } else if (f->class == MT_FRAG_NORMAL && f->failed_request) {
-        print_failure(r, f);
+        print_failure(r, f, recorded);
     } else {
-        mt_report_prose(r, 0, "%s", advice(f, settings.expandable_segments));
+        mt_report_prose(r, 0, "%s", advice(f, mt_settings_rules(s).settings.expandable_segments));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <memtool/account.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 
 enum { LEVELS = 4 };
 
@@ -122,7 +123,7 @@ static void add_setting(struct mt_buf *b, const struct mt_report *r, const struc
     bool is_split = mt_str_equal(key, MT_STR("max_split_size"));
     bool is_threshold = mt_str_equal(key, MT_STR("garbage_collection_threshold"));
     struct mt_settings known;
-    mt_settings_get(s, &known);
+    mt_settings_get(s, 0, &known);
     if (is_split && known.max_split_size_is_unlimited) {
         mt_buf_text(b, "unlimited");
     } else if (is_threshold && v->kind == MT_VALUE_FLOAT && v->u.f <= 0) {
@@ -169,7 +170,7 @@ enum mt_status mt_info_settings_text(const struct mt_report *r, const struct mt_
 {
     struct mt_settings known;
     struct mt_buf b = {0};
-    mt_settings_get(s, &known);
+    mt_settings_get(s, 0, &known);
     if (!known.present) {
         fputs("  settings   not in the file\n", r->out);
         return MT_OK;

@@ -36,7 +36,10 @@ enum mt_status mt_sim_load(const struct mt_snapshot *s, int32_t device,
     sim->device = device;
     sim->options = *o;
     sim->release = o->release ? o->release : 211;
-    mt_sim_read_settings(sim);
+    struct mt_settings settings;
+    mt_settings_get(s, sim->release, &settings);
+    sim->rules = settings.rules;
+    sim->conf = settings.conf.p ? settings.conf : MT_STR("");
     find_events(sim);
     enum mt_status status = MT_OK;
     struct leftovers left;

@@ -7,8 +7,8 @@
 #define MEMTOOL_SIM_H
 
 #include <memtool/hash.h>
+#include <memtool/settings.h>
 #include <memtool/simulate.h>
-#include <memtool/torch_rules.h>
 
 #define NEVER UINT32_MAX
 
@@ -105,11 +105,6 @@ static inline struct mt_alloc_pool_id pool_id(const struct mt_sim *sim, uint16_t
     struct mt_pool_id id = sim->pools.v[pool];
     return (struct mt_alloc_pool_id){id.a, id.b};
 }
-
-/* ---- sim_settings.c ---- */
-
-/* The settings that the snapshot says it was recorded with. */
-void mt_sim_read_settings(struct mt_sim *sim);
 
 /* ---- sim_program.c: events to ops ---- */
 

@@ -73,6 +73,15 @@ void mt_evidence_nothing(struct mt_triage *t)
 
 /* ---- around ---- */
 
+/* The segment for requests of the large pool below 10 MiB, under the settings of the snapshot or of
+ * the log. */
+static uint64_t large_segment(const struct mt_triage *t)
+{
+    struct mt_conf conf;
+    mt_conf_parse(t->facts.conf, MT_TORCH_NEWEST, &conf);
+    return t->shot ? t->shot->rules.settings.large_segment_size : conf.settings.large_segment_size;
+}
+
 /* A log tells the segment that PyTorch asked the driver for; the tensor may be far smaller. */
 static void say_segment(struct mt_triage *t)
 {
@@ -80,15 +89,20 @@ static void say_segment(struct mt_triage *t)
     bool native = strcmp(i->framework, "torch") == 0 && strncmp(i->format, "torch-", 6) == 0 &&
                   (strcmp(i->backend, "cuda") == 0 || strcmp(i->backend, "hip") == 0);
     uint64_t asked = native && t->shot && t->shot->oom ? t->shot->oom->size : 0;
-    if (asked > 0 && t->facts.requested > asked + asked / 400) { /* more than two digits hide */
+    uint64_t free = t->facts.free;
+    if (t->facts.room.need > free && t->facts.requested <= free) {
+        mt_evidence_add(t, "%s was free, but the request takes a segment of %s.", size(free).s,
+                        size(t->facts.room.need).s);
+    } else if (asked > 0 &&
+               t->facts.requested > asked + asked / 400) { /* more than two digits hide */
         mt_evidence_add(t,
                         "%s is the segment that PyTorch asked the driver for; the request was %s, "
                         "as the snapshot tells.",
                         size(t->facts.requested).s, size(asked).s);
-    } else if (native && t->facts.requested == mt_room_segment(1)) {
+    } else if (native && t->facts.requested == MT_TORCH_SMALL_BUFFER) {
         mt_evidence_add(t, "%s is the segment that PyTorch takes for tensors of up to 1 MiB.",
                         size(t->facts.requested).s);
-    } else if (native && t->facts.requested == mt_room_segment(MT_MIB + 1)) {
+    } else if (native && t->facts.requested == large_segment(t)) {
         mt_evidence_add(t,
                         "%s is the segment that PyTorch takes for a tensor of more than 1 and less "
                         "than 10 MiB.",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the figures of a message say about room. They are printed with two digits, so a sum that
- * comes close to the request counts as reaching it. A log tells the size of the segment; a snapshot
- * that of the request, for which PyTorch takes a segment of its own rounding.
+ * comes close to the request counts as reaching it. A log gives the size of the segment; a snapshot
+ * that of the request, and the segment that PyTorch takes for it under the recording's settings.
  */
 #include "room.h"
 
@@ -11,18 +11,6 @@
 #include <memtool/checked.h>
 #include <memtool/units.h>
 
-uint64_t mt_room_segment(uint64_t size)
-{
-    if (size <= MT_MIB) {
-        return 2 * MT_MIB;
-    }
-    if (size < 10 * MT_MIB) {
-        return 20 * MT_MIB;
-    }
-    return size > UINT64_MAX - 2 * MT_MIB ? size
-                                          : (size + 2 * MT_MIB - 1) / (2 * MT_MIB) * (2 * MT_MIB);
-}
-
 static bool is_snapshot(const struct mt_incident *i)
 {
     return strcmp(i->format, "snapshot") == 0;
@@ -30,9 +18,8 @@ static bool is_snapshot(const struct mt_incident *i)
 
 static uint64_t need_of(const struct mt_incident *i)
 {
-    uint64_t size = mt_oom_get(&i->numbers, MT_OOM_REQUESTED);
-    bool cached = is_snapshot(i) && strcmp(i->framework, "torch") == 0 && !i->cache_counts;
-    return cached ? mt_room_segment(size) : size;
+    bool cached = i->segment > 0 && !i->cache_counts;
+    return cached ? i->segment : mt_oom_get(&i->numbers, MT_OOM_REQUESTED);
 }
 
 static uint64_t beyond(uint64_t need, uint64_t room)

@@ -30,10 +30,6 @@ struct mt_room {
 
 struct mt_room mt_room_of(const struct mt_incident *i);
 
-/* What PyTorch asks from the driver for a request (kSmallBuffer, kLargeBuffer, kRoundLarge of
- * CUDACachingAllocator.cpp, 2.6): 2 MiB, 20 MiB or a multiple of 2 MiB. */
-uint64_t mt_room_segment(uint64_t size);
-
 /* What is left of the holes once they have made up for what is missing; 0: nothing. */
 uint64_t mt_room_spare(const struct mt_room *r);
 

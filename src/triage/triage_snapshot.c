@@ -14,6 +14,7 @@
 #include <memtool/frames.h>
 #include <memtool/peak.h>
 #include <memtool/query.h>
+#include <memtool/settings.h>
 #include <memtool/simulate.h> /* and through it the settings that it replays */
 #include <memtool/units.h>
 
@@ -116,9 +117,8 @@ static enum mt_status look(struct mt_triage *t, struct mt_shot *shot, const stru
     struct mt_peak_options peak = {.at = at,
                                    .by = t->options.line_label ? MT_BY_LINE : MT_BY_STACK};
     struct mt_leak_options leak = {.threshold = MT_LEAK_THRESHOLD};
-    struct mt_settings settings;
-    mt_settings_get(shot->snapshot, &settings);
-    shot->expandable = settings.expandable_segments;
+    shot->rules = mt_settings_rules(shot->snapshot);
+    shot->expandable = shot->rules.settings.expandable_segments;
     MT_TRY(mt_frag_find(&shot->frag, shot->snapshot, r, NULL, &at, err));
     MT_TRY(holders(shot, r, &peak, err));
     return mt_leaks_find(&shot->leaks, shot->snapshot, r, NULL, &leak, err);
@@ -240,7 +240,8 @@ bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i)
         }
         any = true;
         if (mt_oom_has(n, MT_OOM_REQUESTED) &&
-            (prints_alike(n->v[MT_OOM_REQUESTED], mt_room_segment(event->size)) ||
+            (prints_alike(n->v[MT_OOM_REQUESTED],
+                          mt_torch_segment_for(&shot->rules, event->size)) ||
              prints_alike(n->v[MT_OOM_REQUESTED], event->size)) &&
             (!mt_oom_has(n, MT_OOM_FREE) || prints_alike(n->v[MT_OOM_FREE], event->addr))) {
             return true;
@@ -270,6 +271,8 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
                                               : MT_STR("no out-of-memory event in the trace")};
     if (shot->oom) {
         mt_oom_set(&i.numbers, MT_OOM_REQUESTED, shot->oom->size);
+        i.segment =
+            shot->account.recorded.plain ? 0 : mt_torch_segment_for(&shot->rules, shot->oom->size);
     }
     if (shot->oom && shot->oom->addr > 0) {
         mt_oom_set(&i.numbers, MT_OOM_FREE, shot->oom->addr);
@@ -341,7 +344,7 @@ const char *mt_shot_pin(struct mt_triage *t, const struct mt_shot *shot)
 /* The holes that the request could have used: of its stream and of its pool. */
 static uint64_t usable_hole(const struct mt_shot *shot)
 {
-    enum mt_pool_kind kind = shot->oom->size <= MT_MIB ? MT_POOL_SMALL : MT_POOL_LARGE;
+    enum mt_pool_kind kind = mt_torch_is_small(shot->oom->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
     uint64_t largest = 0;
     for (size_t i = 0; i < shot->frag.pools.n; i++) {
         const struct mt_frag_pool *p = &shot->frag.pools.v[i];

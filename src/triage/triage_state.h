@@ -7,6 +7,7 @@
 #include <memtool/frag.h>
 #include <memtool/leaks.h>
 #include <memtool/peak.h>
+#include <memtool/settings.h>
 #include <memtool/simulate.h>
 
 #include "advice.h"
@@ -33,11 +34,12 @@ struct mt_shot {
     struct mt_frag frag;        /* at that event, or at the end */
     struct mt_peak peak;
     struct mt_leaks leaks;
-    struct mt_account account; /* at that event, or at the end */
-    bool expandable;           /* recorded with expandable segments */
-    uint64_t limit;            /* of the process, inferred by the replay: at least; 0: none */
-    uint64_t limit_below;      /* below this; 0: not known */
-    bool exact;                /* the replay met the recording exactly */
+    struct mt_account account;   /* at that event, or at the end */
+    struct mt_torch_rules rules; /* that it was recorded under */
+    bool expandable;             /* recorded with expandable segments */
+    uint64_t limit;              /* of the process, inferred by the replay: at least; 0: none */
+    uint64_t limit_below;        /* below this; 0: not known */
+    bool exact;                  /* the replay met the recording exactly */
     struct mt_shot_trial trials[MT_SHOT_TRIALS];
     size_t n_trials;
     bool belongs; /* to the log's event; true without a log */

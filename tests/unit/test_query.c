@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Look-ups, settings, rounding, names, rows of segments, the page map. */
+/* Look-ups, names, rows of segments, the page map. */
 #include <memtool/names.h>
 #include <memtool/page_map.h>
 #include <memtool/query.h>
@@ -42,21 +42,6 @@ START_TEST(addresses)
     ck_assert_int_eq(d.ids.v[1], 3);
     mt_devices_release(&d);
     make_free(&m);
-}
-END_TEST
-
-START_TEST(rounding)
-{
-    struct mt_settings plain = {0}, quarters = {0};
-    quarters.roundup_divisions[0] = quarters.roundup_divisions[2] = 4;
-    ck_assert_uint_eq(mt_round_request(&plain, 1), 512);
-    ck_assert_uint_eq(mt_round_request(&plain, 512), 512);
-    ck_assert_uint_eq(mt_round_request(&plain, 513), 1024);
-    ck_assert_uint_eq(mt_round_request(&quarters, 1200), 1536); /* below 512 * 4: plain */
-    ck_assert_uint_eq(mt_round_request(&quarters, 5000000), 5242880);
-    ck_assert_uint_eq(mt_round_request(&quarters, 4 * MIB), 4 * MIB);
-    ck_assert_uint_eq(mt_round_request(&quarters, 3 * MIB + 1), 3 * MIB + 512);
-    ck_assert_uint_eq(mt_round_request(&plain, UINT64_MAX), UINT64_MAX);
 }
 END_TEST
 
@@ -177,25 +162,4 @@ START_TEST(page_map)
 }
 END_TEST
 
-/* What the allocator reserves for a request: 2 MiB, 20 MiB, or whole 2 MiB. */
-START_TEST(segments_for_requests)
-{
-    const struct mt_settings plain = {.max_split_size = UINT64_MAX};
-    const uint64_t cases[][2] = {{1, 2 * MIB},
-                                 {MIB, 2 * MIB},
-                                 {MIB + 1, 20 * MIB},
-                                 {10 * MIB - 512, 20 * MIB},
-                                 {10 * MIB, 10 * MIB},
-                                 {125 * MIB, 126 * MIB},
-                                 {UINT64_MAX, UINT64_MAX}};
-    for (size_t i = 0; i < MT_COUNT(cases); i++) {
-        ck_assert_uint_eq(mt_segment_for_request(&plain, cases[i][0]), cases[i][1]);
-    }
-    struct mt_settings power = plain;
-    power.roundup_divisions[6] = 2; /* 64 MiB .. 128 MiB: halves */
-    ck_assert_uint_eq(mt_segment_for_request(&power, 97 * MIB), 128 * MIB);
-}
-END_TEST
-
-UNIT_MAIN("query", addresses, rounding, segments_for_requests, alloc_names, segment_names,
-          names_at_the_start, rows, page_map)
+UNIT_MAIN("query", addresses, alloc_names, segment_names, names_at_the_start, rows, page_map)
