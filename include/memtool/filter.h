@@ -8,6 +8,7 @@
 #include <memtool/error.h>
 #include <memtool/model.h>
 #include <memtool/query.h>
+#include <memtool/torch_rules.h>
 #include <memtool/vec.h>
 
 enum mt_pool_choice {
@@ -66,6 +67,7 @@ struct mt_filtered {
     int64_t *first_us;            /* of each trace, MT_NO_TIME where it gives no times */
     MT_VEC(struct mt_annotation_span) spans;
     MT_VEC(struct mt_segment_index) indexes; /* of each trace; only when the pool is asked for */
+    struct mt_torch_rules rules;             /* likewise */
 };
 /* A zeroed mt_filtered lets everything through. Errors: MT_NOMEM; release it all the same. */
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,

@@ -21,9 +21,9 @@ struct mt_state {
     size_t device;
     size_t events_done; /* as asked for, at most the length of the trace */
 
-    /* By address. Pool and kind of a segment that was given back before the end are taken from the
-     * event's pool column, else: default pool, small up to 2 MiB. An expandable segment is one
-     * mapped run. */
+    /* By address. The pool of a segment that was given back before the end is taken from the
+     * event's pool column, else the default pool; its kind from what the driver gave for one
+     * request, where the trace has that. An expandable segment is one mapped run. */
     struct mt_segment *segments;
     size_t n_segments;
 

@@ -13,7 +13,7 @@
 #include <memtool/keys.h>
 #include <memtool/mem.h>
 #include <memtool/replay.h>
-#include <memtool/torch_rules.h>
+#include <memtool/settings.h>
 
 enum { UNKNOWN, YES, NO };
 
@@ -159,6 +159,7 @@ static bool init_spans(struct mt_filtered *f)
 
 static enum mt_status init_indexes(struct mt_filtered *f, struct mt_error *err)
 {
+    f->rules = mt_settings_rules(f->snapshot);
     for (size_t d = 0; d < f->snapshot->n_traces; d++) {
         if (!mt_vec_push(&f->indexes, (struct mt_segment_index){0})) {
             return mt_fail_nomem(err);
@@ -348,8 +349,9 @@ static bool event_passes_pool(const struct mt_filtered *f, int32_t device, size_
     const struct mt_segment *segment = e->action == MT_ACTION_OOM || (size_t)device >= f->indexes.n
                                            ? NULL
                                            : mt_segment_index_find(&f->indexes.v[device], e->addr);
-    bool small =
-        is_segment_event(e) ? mt_torch_grant_is_small(e->size) : mt_torch_is_small(e->size);
+    bool small = e->action == MT_ACTION_SEGMENT_UNMAP ? mt_torch_range_is_small(&f->rules, e->size)
+                 : is_segment_event(e)                ? mt_torch_grant_is_small(e->size)
+                                                      : mt_torch_is_small(e->size);
     enum mt_pool_kind kind = segment ? (enum mt_pool_kind)segment->kind
                              : small ? MT_POOL_SMALL
                                      : MT_POOL_LARGE;

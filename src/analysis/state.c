@@ -105,6 +105,9 @@ static uint64_t segment_end(const struct mt_segment *g)
     return range_end(g->addr, g->total_size);
 }
 
+/* The kind of mapped memory until it is known. */
+#define NOT_KNOWN MT_POOL_KIND_COUNT
+
 /* Index of the first segment that ends behind addr. */
 static size_t segment_search(const struct undo *u, uint64_t addr)
 {
@@ -148,13 +151,13 @@ static bool segment_put(struct undo *u, const struct mt_segment *g)
 static struct mt_segment segment_from(const struct undo *u, size_t index, bool expandable)
 {
     const struct mt_event *e = &u->events[index];
+    uint8_t kind = mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
     struct mt_segment g = {.addr = e->addr,
                            .total_size = e->size,
                            .stream = e->stream,
                            .stack = e->stack,
                            .expandable = expandable,
-                           .kind =
-                               mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE};
+                           .kind = expandable ? NOT_KNOWN : kind};
     const uint32_t *pool = u->s->columns[MT_COLUMN_POOL];
     if (pool && pool[u->first + index] < u->s->n_pools) {
         g.pool = u->s->pools[pool[u->first + index]];
@@ -195,6 +198,60 @@ static bool same_pool(const struct mt_segment *a, const struct mt_segment *b)
 {
     return a->stream == b->stream && a->kind == b->kind && a->pool.a == b->pool.a &&
            a->pool.b == b->pool.b;
+}
+
+/* An unmapping takes as many pages as lie side by side, so its size does not say of which pool they
+ * are. The mappings that brought them do, and so does a block that lives there; where all that is
+ * older than the trace it depends on whether the range is whole pages of the large pool. */
+static void kinds_from_mappings(struct undo *u, size_t done)
+{
+    size_t wanted = 0;
+    for (size_t i = 0; i < u->segments.n; i++) {
+        wanted += u->segments.v[i].kind == NOT_KNOWN;
+    }
+    for (size_t i = done; i > 0 && wanted > 0; i--) {
+        const struct mt_event *e = &u->events[i - 1];
+        if (e->action != MT_ACTION_SEGMENT_MAP) {
+            continue;
+        }
+        size_t at = segment_search(u, e->addr);
+        struct mt_segment *g = at < u->segments.n ? &u->segments.v[at] : NULL;
+        if (g && g->kind == NOT_KNOWN && g->addr <= e->addr) {
+            g->kind = mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
+            wanted--;
+        }
+    }
+}
+
+/* The first block of live[] that begins at addr or behind it, or live.n. */
+static size_t live_search(const struct undo *u, uint64_t addr)
+{
+    size_t lo = 0, hi = u->live.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (u->live.v[mid].block.addr < addr) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+static void kinds_from_blocks(struct undo *u)
+{
+    for (size_t i = 0; i < u->segments.n; i++) {
+        struct mt_segment *g = &u->segments.v[i];
+        if (g->kind != NOT_KNOWN) {
+            continue;
+        }
+        size_t at = live_search(u, g->addr);
+        const struct mt_block *b = at < u->live.n ? &u->live.v[at].block : NULL;
+        bool small = b && b->addr < segment_end(g)
+                         ? mt_torch_is_small(b->requested)
+                         : mt_torch_range_is_small(&u->rules, g->total_size);
+        g->kind = small ? MT_POOL_SMALL : MT_POOL_LARGE;
+    }
 }
 
 /* Neighbours of one stream and pool that touch become one run, as a snapshot shows them. */
@@ -427,6 +484,8 @@ static bool undo_run(struct undo *u, size_t device, size_t done, struct output *
     }
     find_allocs(u, done);
     live_sort(u);
+    kinds_from_mappings(u, done);
+    kinds_from_blocks(u);
     runs_join(u);
     return fill_all(u, o);
 }

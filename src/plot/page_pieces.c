@@ -14,7 +14,7 @@
 #include <memtool/device_segments.h>
 #include <memtool/hash.h>
 #include <memtool/replay.h>
-#include <memtool/torch_rules.h>
+#include <memtool/settings.h>
 
 /* The open pieces by address. All places where one can ever begin are known from the start, so each
  * has a leaf in a binary tree that says how far the pieces below a node reach. */
@@ -27,6 +27,7 @@ struct open_pieces {
 
 struct walk {
     struct mt_page_pieces *out;
+    struct mt_torch_rules rules; /* of the recording */
     struct open_pieces open;
     struct mt_error *err;
 };
@@ -152,9 +153,11 @@ static void put_piece(struct walk *w, struct mt_page_piece piece, uint64_t addr,
     }
 }
 
-/* What is open in [addr, end) began with event `index`, whose stack is `stack`, 0: not told. */
+/* What is open in [addr, end) began with event `index`. `made`: that event is what brought it;
+ * NULL: it began unseen. Only what the driver gave for one request says of which pool it is: an
+ * unmapping takes as many pages as lie side by side. */
 static enum mt_status close_range(struct walk *w, uint64_t addr, uint64_t end, uint32_t index,
-                                  uint32_t stack)
+                                  const struct mt_event *made)
 {
     size_t leaf;
     while ((leaf = find_open(&w->open, addr, end)) != SIZE_MAX) {
@@ -165,7 +168,10 @@ static enum mt_status close_range(struct walk *w, uint64_t addr, uint64_t end, u
         put_piece(w, piece, end, piece_end > end ? piece_end : end);
         piece.addr = piece.addr > addr ? piece.addr : addr;
         piece.size = (piece_end < end ? piece_end : end) - piece.addr;
-        piece.stack = stack ? stack : piece.stack;
+        piece.stack = made && made->stack ? made->stack : piece.stack;
+        if (made && piece.expandable && piece.to != UINT32_MAX) {
+            piece.large = !mt_torch_grant_is_small(made->size);
+        }
         MT_TRY(close_piece(w, piece, index));
     }
     return MT_OK;
@@ -173,23 +179,26 @@ static enum mt_status close_range(struct walk *w, uint64_t addr, uint64_t end, u
 
 static enum mt_status undo_reserve(struct walk *w, const struct mt_event *e, uint32_t index)
 {
-    return close_range(w, e->addr, end_of(e->addr, e->size), index, e->stack);
+    return close_range(w, e->addr, end_of(e->addr, e->size), index, e);
 }
 
 static enum mt_status undo_release(struct walk *w, const struct mt_snapshot *s, size_t at,
                                    uint32_t index)
 {
     const struct mt_event *e = &s->events[at];
+    bool expandable = e->action == MT_ACTION_SEGMENT_UNMAP;
+    bool small =
+        expandable ? mt_torch_range_is_small(&w->rules, e->size) : mt_torch_grant_is_small(e->size);
     bool knows_pool = s->columns[MT_COLUMN_POOL] != NULL;
     struct mt_page_piece piece = {
         .to = index,
         .stack = e->stack,
         .stream = e->stream,
         .pool = knows_pool ? s->columns[MT_COLUMN_POOL][at] : UINT32_MAX,
-        .large = !mt_torch_grant_is_small(e->size),
-        .expandable = e->action == MT_ACTION_SEGMENT_UNMAP,
+        .large = !small,
+        .expandable = expandable,
     };
-    MT_TRY(close_range(w, e->addr, end_of(e->addr, e->size), index, 0));
+    MT_TRY(close_range(w, e->addr, end_of(e->addr, e->size), index, NULL));
     put_piece(w, piece, e->addr, end_of(e->addr, e->size));
     return MT_OK;
 }
@@ -255,7 +264,7 @@ static enum mt_status walk_back(struct walk *w, const struct mt_snapshot *s, int
 enum mt_status mt_page_pieces_find(struct mt_page_pieces *p, const struct mt_snapshot *s,
                                    int32_t device, struct mt_error *err)
 {
-    struct walk w = {.out = p, .err = err};
+    struct walk w = {.out = p, .rules = mt_settings_rules(s), .err = err};
     struct mt_arena arena = {0};
     struct mt_intern pools;
     mt_intern_init(&pools, &arena, 0);

@@ -65,4 +65,20 @@ START_TEST(pieces_add_up)
 }
 END_TEST
 
-UNIT_MAIN("page_pieces", pieces_add_up)
+/* Pages of the small pool stay its own where one unmapping takes several. */
+START_TEST(pools_of_unmapped_pages)
+{
+    struct mt_snapshot s = read_file("good/small_pool_unmap.pickle");
+    struct mt_page_pieces p = {0};
+    struct mt_error err;
+    ck_assert_int_eq(mt_page_pieces_find(&p, &s, 0, &err), MT_OK);
+    ck_assert_uint_eq(p.v.n, 3);
+    for (size_t i = 0; i < p.v.n; i++) {
+        ck_assert(!p.v.v[i].large);
+    }
+    mt_vec_release(&p.v);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+UNIT_MAIN("page_pieces", pieces_add_up, pools_of_unmapped_pages)
