@@ -10,6 +10,10 @@
 #include <memtool/model.h>
 #include <memtool/torch_rules.h>
 
+/* The key of allocator_settings by which a file of `simulate -o` names the release whose rules it
+ * follows: "2.11". */
+#define MT_SETTINGS_RELEASE_KEY "memtool_torch_release"
+
 struct mt_settings {
     bool present;                     /* the file has allocator_settings */
     struct mt_str conf;               /* PYTORCH_CUDA_ALLOC_CONF; .p is NULL when absent */
@@ -26,7 +30,8 @@ void mt_settings_get(const struct mt_snapshot *s, mt_torch_release release,
 /* The rules that its allocator followed, as mt_settings_get finds them. */
 struct mt_torch_rules mt_settings_rules(const struct mt_snapshot *s);
 
-/* Of the releases that can have written s the nearest to `wanted`, within those known. */
+/* The release that s names, else of those that can have written it the nearest to `wanted`, within
+ * those known. */
 mt_torch_release mt_settings_release(const struct mt_snapshot *s, mt_torch_release wanted);
 
 #endif

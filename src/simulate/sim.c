@@ -340,7 +340,7 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
     struct machine m = {.recorded = NULL};
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
     if (status == MT_OK && output) {
-        status = mt_sim_output_settings(&output->view, settings, conf, err);
+        status = mt_sim_output_settings(&output->view, settings, conf, sim->release, err);
         if (status != MT_OK) {
             mt_view_release(&output->view);
         }

@@ -209,7 +209,8 @@ void mt_sim_recorder_release(struct sim_recorder *r);
 
 /* sim_output_settings.c: puts the settings of a what-if in place of the recorded ones. */
 enum mt_status mt_sim_output_settings(struct mt_view *view, const struct mt_alloc_settings *s,
-                                      struct mt_str conf, struct mt_error *err) MT_NODISCARD;
+                                      struct mt_str conf, mt_torch_release release,
+                                      struct mt_error *err) MT_NODISCARD;
 
 /* Stack ids in the allocator: the event of the request + 1; restored things have their own stack
  * behind them. */

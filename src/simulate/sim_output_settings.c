@@ -7,8 +7,8 @@
 #include "sim.h"
 
 enum {
-    TOP_PAIRS = 5,
-    NEW_STRINGS = TOP_PAIRS + 1 + MT_ALLOC_INTERVALS,
+    TOP_PAIRS = 6,
+    NEW_STRINGS = TOP_PAIRS + 2 + MT_ALLOC_INTERVALS,
     NEW_VALUES = 1 + 2 * TOP_PAIRS + 2 * MT_ALLOC_INTERVALS
 };
 
@@ -56,7 +56,15 @@ static struct mt_value divisions(struct maker *m, const struct mt_alloc_settings
     return dict;
 }
 
-static void make(struct maker *m, const struct mt_alloc_settings *s, struct mt_str conf)
+static struct mt_value release_text(struct maker *m, mt_torch_release release)
+{
+    char buffer[16];
+    snprintf(buffer, sizeof buffer, "%d.%d", release / 100, release % 100);
+    return text(m, mt_str_from(buffer));
+}
+
+static void make(struct maker *m, const struct mt_alloc_settings *s, struct mt_str conf,
+                 mt_torch_release release)
 {
     struct mt_value rounding = divisions(m, s);
     uint32_t first = (uint32_t)m->n_values;
@@ -67,13 +75,15 @@ static void make(struct maker *m, const struct mt_alloc_settings *s, struct mt_s
     pair(m, "expandable_segments",
          (struct mt_value){.kind = MT_VALUE_BOOL, .u.i = s->expandable_segments});
     pair(m, "roundup_power2_divisions", rounding);
+    pair(m, MT_SETTINGS_RELEASE_KEY, release_text(m, release));
     m->values[m->n_values] =
         (struct mt_value){.kind = MT_VALUE_DICT, .n = TOP_PAIRS, .u.id = first};
     m->view->s.settings = (uint32_t)m->n_values++;
 }
 
 enum mt_status mt_sim_output_settings(struct mt_view *view, const struct mt_alloc_settings *s,
-                                      struct mt_str conf, struct mt_error *err)
+                                      struct mt_str conf, mt_torch_release release,
+                                      struct mt_error *err)
 {
     struct mt_snapshot *v = &view->s;
     struct maker m = {.view = view, .n_strings = v->n_strings, .n_values = v->n_values};
@@ -84,7 +94,7 @@ enum mt_status mt_sim_output_settings(struct mt_view *view, const struct mt_allo
     }
     memcpy(m.strings, v->strings, v->n_strings * sizeof *m.strings);
     memcpy(m.values, v->values, v->n_values * sizeof *m.values);
-    make(&m, s, conf);
+    make(&m, s, conf, release);
     if (m.failed) {
         return mt_fail_nomem(err);
     }

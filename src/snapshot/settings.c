@@ -13,8 +13,22 @@ static mt_torch_release parse_release(const char *text)
     return text && mt_torch_release_parse(mt_str_from(text), &release) ? release : 0;
 }
 
+static mt_torch_release named_release(const struct mt_snapshot *s)
+{
+    const struct mt_value *v =
+        s->settings ? mt_value_find(s, &s->values[s->settings], MT_SETTINGS_RELEASE_KEY) : NULL;
+    mt_torch_release release;
+    bool named = v && v->kind == MT_VALUE_STR &&
+                 mt_torch_release_parse(mt_snapshot_str(s, v->u.id), &release);
+    return named ? release : 0;
+}
+
 mt_torch_release mt_settings_release(const struct mt_snapshot *s, mt_torch_release wanted)
 {
+    mt_torch_release named = named_release(s);
+    if (named) {
+        return named;
+    }
     struct mt_era era = mt_era_find(s);
     mt_torch_release from = parse_release(era.from), until = parse_release(era.until);
     mt_torch_release release = until && wanted > until ? until : wanted;
