@@ -98,7 +98,7 @@ bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack);
  * Event `index` of the trace of `device`. Live/freed is the caller's business. An event's pool is
  * what the file says or, before PyTorch 2.12, that of the segment that lies at its address at the
  * end; where there is none, the default pool, small up to a request of 1 MiB
- * (CUDACachingAllocator.cpp, kSmallSize). Events without a time match no --time.
+ * (torch_rules.h). Events without a time match no --time.
  */
 bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index);
 
