@@ -153,7 +153,4 @@ bool mt_account_is_whole(const struct mt_account *a);
 /* Bytes of all rows of one kind. */
 uint64_t mt_account_sum(const struct mt_account *a, enum mt_owner_kind kind);
 
-/* The largest row of this kind, or NULL. */
-const struct mt_owner *mt_account_largest(const struct mt_account *a, enum mt_owner_kind kind);
-
 #endif

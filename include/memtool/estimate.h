@@ -32,7 +32,6 @@ bool mt_model_shape_complete(struct mt_model_shape *m) MT_NODISCARD;
 enum mt_dtype { MT_FP32, MT_BF16, MT_FP16, MT_FP8, MT_INT8, MT_INT4, MT_DTYPE_COUNT };
 /* Bits of one element. */
 unsigned mt_dtype_bits(enum mt_dtype d);
-const char *mt_dtype_name(enum mt_dtype d);
 
 enum mt_optimizer {
     MT_OPTIMIZER_ADAM,      /* Adam and AdamW: two moments in fp32 */
@@ -42,7 +41,6 @@ enum mt_optimizer {
     MT_OPTIMIZER_SGD,       /* plain */
     MT_OPTIMIZER_COUNT
 };
-const char *mt_optimizer_name(enum mt_optimizer o);
 
 enum mt_checkpointing { MT_CHECKPOINT_NONE, MT_CHECKPOINT_SELECTIVE, MT_CHECKPOINT_FULL };
 

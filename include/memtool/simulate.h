@@ -63,7 +63,6 @@ const struct mt_sim_bound *mt_sim_limit(const struct mt_sim *sim);
 const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim);
 /* The settings that the recording was made with; the text lives as long as the snapshot. */
 struct mt_str mt_sim_conf(const struct mt_sim *sim);
-const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim);
 mt_torch_release mt_sim_release(const struct mt_sim *sim);
 
 /* ---- runs ---- */

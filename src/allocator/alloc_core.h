@@ -415,7 +415,6 @@ enum mt_status mt_streams_wait(struct mt_alloc *a, uint32_t i, struct mt_error *
 enum mt_status mt_streams_process(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
 /* Waits for everything that is pending, and completes it. */
 enum mt_status mt_streams_sync(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
-void mt_streams_drop_uses(struct mt_alloc *a, struct block *b);
 void mt_streams_release(struct mt_alloc *a);
 
 #endif

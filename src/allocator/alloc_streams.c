@@ -23,16 +23,6 @@ static uint32_t use_take(struct mt_alloc *a)
     return (uint32_t)(a->uses.n - 1);
 }
 
-void mt_streams_drop_uses(struct mt_alloc *a, struct block *b)
-{
-    for (uint32_t u = b->uses, next; u; u = next) {
-        next = a->uses.v[u].next;
-        a->uses.v[u].next = a->spare_use;
-        a->spare_use = u;
-    }
-    b->uses = 0;
-}
-
 enum mt_status mt_alloc_record_stream(struct mt_alloc *a, mt_alloc_block block, uint64_t stream,
                                       struct mt_error *err)
 {

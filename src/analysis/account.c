@@ -312,13 +312,3 @@ uint64_t mt_account_sum(const struct mt_account *a, enum mt_owner_kind kind)
     }
     return sum;
 }
-
-const struct mt_owner *mt_account_largest(const struct mt_account *a, enum mt_owner_kind kind)
-{
-    for (size_t i = 0; i < a->rows.n; i++) {
-        if (a->rows.v[i].kind == kind) {
-            return &a->rows.v[i];
-        }
-    }
-    return NULL;
-}

@@ -51,16 +51,6 @@ unsigned mt_dtype_bits(enum mt_dtype d)
     return dtypes[d].bits;
 }
 
-const char *mt_dtype_name(enum mt_dtype d)
-{
-    return dtypes[d].name;
-}
-
-const char *mt_optimizer_name(enum mt_optimizer o)
-{
-    return optimizers[o].name;
-}
-
 void mt_estimate_options_init(struct mt_estimate_options *o)
 {
     *o = (struct mt_estimate_options){

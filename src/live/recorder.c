@@ -299,12 +299,3 @@ void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool 
     *m = (struct mt_record_mark){.time_us = r->clock.now_us, .device = device, .end = end};
     memcpy(m->name, name, n);
 }
-
-void mt_recorder_clear(struct mt_recorder *r)
-{
-    for (int i = 0; i < MT_RECORD_RINGS; i++) {
-        r->rings[i].next = 0;
-        r->rings[i].full = false;
-    }
-    r->n_marks = 0;
-}

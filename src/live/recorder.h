@@ -202,7 +202,4 @@ static inline void mt_recorder_append(struct mt_recorder *r, int device,
 /* Begins or ends a range of the program by name (cut at 50 bytes). */
 void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool end);
 
-/* Forgets events and marks; stacks and streams stay. */
-void mt_recorder_clear(struct mt_recorder *r);
-
 #endif

@@ -111,11 +111,6 @@ struct mt_str mt_sim_conf(const struct mt_sim *sim)
     return sim->conf;
 }
 
-const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim)
-{
-    return &sim->rules.settings;
-}
-
 mt_torch_release mt_sim_release(const struct mt_sim *sim)
 {
     return sim->release;
