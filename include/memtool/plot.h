@@ -102,7 +102,6 @@ enum mt_status mt_plot_flame(struct mt_scene *scene, const struct mt_flame_panel
 struct mt_plot_format {
     const char *name;   /* for --format */
     const char *suffix; /* ".svg" */
-    bool scales;        /* --scale matters: made of pixels */
     enum mt_status (*paint)(const struct mt_scene *scene, double scale, FILE *out,
                             struct mt_error *err);
 };

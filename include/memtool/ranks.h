@@ -142,7 +142,6 @@ struct mt_rank_common {
 
 struct mt_ranks_result {
     struct mt_rank_range figure[MT_RANK_FIGURE_COUNT];
-    size_t n_growing;
     MT_VEC(struct mt_rank_outlier) outliers; /* highest peak first */
     MT_VEC(struct mt_rank_common) stacks;    /* widest spread first, then most bytes */
 };

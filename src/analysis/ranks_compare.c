@@ -368,7 +368,6 @@ static void find_ranges(struct comparison *c)
         }
     }
     c->outside = range_of(c->scratch, outside);
-    c->out->n_growing = grown;
     c->median_growing = 2 * grown > growing;
     size_t n = 0;
     for (size_t i = 0; i < c->r->ranks.n; i++) {

@@ -26,7 +26,7 @@ struct flame {
     const struct mt_flame_panel *panel;
     double x, w, bottom, per_byte;
     double least_px;
-    size_t boxes, narrow, rows;
+    size_t narrow, rows;
     uint64_t most_change;
 };
 
@@ -116,7 +116,6 @@ static void draw_node(struct flame *f, const struct mt_flame_node *n, struct pla
                           node_words(n, at.w - 8));
     }
     mt_scene_end(f->s);
-    f->boxes++;
 }
 
 /* Children stand side by side from the left end of their parent; narrow ones are left out with all

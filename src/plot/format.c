@@ -5,10 +5,10 @@
 #include "painters.h"
 
 const struct mt_plot_format MT_PLOT_FORMATS[] = {
-    {"svg", ".svg", false, mt_paint_svg},
-    {"png", ".png", true, mt_paint_png},
-    {"pdf", ".pdf", false, mt_paint_pdf},
-    {NULL, NULL, false, NULL},
+    {"svg", ".svg", mt_paint_svg},
+    {"png", ".png", mt_paint_png},
+    {"pdf", ".pdf", mt_paint_pdf},
+    {NULL, NULL, NULL},
 };
 
 const struct mt_plot_format *mt_plot_format_named(const char *name)

@@ -34,7 +34,6 @@ enum mt_tag {
 enum mt_const { MT_CONST_NONE, MT_CONST_FALSE, MT_CONST_TRUE, MT_CONST_IDENTITY };
 
 #define MT_WORD_INT_MAX ((INT64_C(1) << 59) - 1)
-#define MT_WORD_INT_MIN (-(INT64_C(1) << 59))
 
 static inline mt_word mt_word_make(enum mt_tag tag, uint64_t payload)
 {

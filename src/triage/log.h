@@ -69,7 +69,6 @@ struct mt_log {
     struct mt_multi phrases; /* everything that is looked for in squeezed lines */
     struct mt_multi context; /* words that tell program and phase */
     struct mt_str *phrase_list;
-    size_t n_phrases;
 
     struct mt_log_line now;
     struct mt_buf joined; /* tail and line */

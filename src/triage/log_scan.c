@@ -80,7 +80,6 @@ static enum mt_status make_phrases(struct mt_log *log, struct mt_error *err)
     for (size_t i = 0; i < MT_MARK_COUNT; i++) {
         log->phrase_list[at++] = MARKS[i];
     }
-    log->n_phrases = n;
     return mt_multi_init(&log->phrases, log->phrase_list, n, err);
 }
 

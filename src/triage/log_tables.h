@@ -16,7 +16,6 @@ struct mt_tables {
     const char *file;   /* name of the log that is read, borrowed */
     bool in_summary;    /* rows of the newest summary may follow */
     unsigned rows_left; /* lines after which it is over */
-    int64_t smi_device; /* named by the line before, -1: none */
 };
 
 void mt_tables_release(struct mt_tables *t);
