@@ -8,20 +8,16 @@
 
 #include "slurp.h"
 
+#define AT(field) offsetof(struct mt_card_settings, field)
+
 const struct mt_option MT_CARD_OPTIONS[] = {
-    {.name = "device-used",
-     .kind = MT_OPTION_SIZE,
-     .offset = offsetof(struct mt_card_settings, device_used),
-     .arg = "SIZE",
-     .help = "memory in use on the whole card, as nvidia-smi or device_memory_used say",
-     .common = true},
-    {.name = "nvidia-smi",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct mt_card_settings, smi_file),
-     .arg = "FILE",
-     .help = "what nvidia-smi printed at that moment, plain, with -q, with -q -x or as CSV; - is "
-             "standard input",
-     .common = true},
+    MT_OPT_SIZE(0, "device-used", AT(device_used), "SIZE",
+                "memory in use on the whole card, as nvidia-smi or device_memory_used say",
+                .common = true),
+    MT_OPT_TEXT(0, "nvidia-smi", AT(smi_file), "FILE",
+                "what nvidia-smi printed at that moment, plain, with -q, with -q -x or as CSV; - "
+                "is standard input",
+                .common = true),
 };
 _Static_assert(MT_COUNT(MT_CARD_OPTIONS) == MT_CARD_OPTIONS_N, "the header states how many");
 

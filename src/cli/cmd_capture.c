@@ -25,47 +25,27 @@ static const char *const MODES_SAY[] = {"PyTorch records itself", "a preload wat
                                         "memtool's allocator in PyTorch", NULL};
 static const char *const STACKS[] = {"python", "all", NULL};
 
-#define AT(field) .offset = offsetof(struct capture_settings, field)
+#define AT(field) offsetof(struct capture_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "mode",
-     .kind = MT_OPTION_CHOICE,
-     AT(mode),
-     .choices = MODES,
-     .says = MODES_SAY,
-     .help = "who records: torch (the default), PyTorch itself; record, a preload that watches any "
-             "program; cache, one that serves its CUDA memory too; allocator, memtool's allocator "
-             "in PyTorch",
-     .common = true},
-    {.name = "max-entries",
-     .kind = MT_OPTION_INT,
-     AT(max_entries),
-     .arg = "N",
-     .min = 1,
-     .max = 4e9,
-     .help = "events kept for each device, the newest (default 1,000,000)",
-     .common = true},
-    {.name = "stacks",
-     .kind = MT_OPTION_CHOICE,
-     AT(stacks),
-     .choices = STACKS,
-     .help = "in mode torch, stacks of Python (the default), or C++ ones as well (makes a dump a "
-             "hundred times slower)",
-     .common = true},
-    {.letter = 'o',
-     .name = "output",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct mt_common, output),
-     .arg = "FILE",
-     .help = "write snapshots to FILE, a pickle; %p is the process id, %r the rank, %% a % "
-             "(default memtool-%p.pickle, under torchrun memtool-rank%r.pickle)",
-     .common = true},
-    {.letter = 'f',
-     .name = "force",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct mt_common, force),
-     .help = "replace files of that name that are there when the program starts",
-     .common = true},
+    MT_OPT_CHOICE(0, "mode", AT(mode), MODES,
+                  "who records: torch (the default), PyTorch itself; record, a preload that "
+                  "watches any program; cache, one that serves its CUDA memory too; allocator, "
+                  "memtool's allocator in PyTorch",
+                  .says = MODES_SAY, .common = true),
+    MT_OPT_INT(0, "max-entries", AT(max_entries), "N", 1, 4e9,
+               "events kept for each device, the newest (default 1,000,000)", .common = true),
+    MT_OPT_CHOICE(0, "stacks", AT(stacks), STACKS,
+                  "in mode torch, stacks of Python (the default), or C++ ones as well (makes a "
+                  "dump a hundred times slower)",
+                  .common = true),
+    MT_OPT_TEXT('o', "output", offsetof(struct mt_common, output), "FILE",
+                "write snapshots to FILE, a pickle; %p is the process id, %r the rank, %% a % "
+                "(default memtool-%p.pickle, under torchrun memtool-rank%r.pickle)",
+                .common = true),
+    MT_OPT_FLAG('f', "force", offsetof(struct mt_common, force),
+                "replace files of that name that are there when the program starts",
+                .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -18,24 +18,17 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 
 static const char *const FORMATS[] = {"text", "folded", NULL};
 
+#define AT(field) offsetof(struct compare_settings, field)
+
 static const struct mt_option OPTIONS[] = {
-    {.name = "segments",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct compare_settings, segments),
-     .help = "also list the segments that only one of the files has",
-     .common = true},
-    {.name = "format",
-     .kind = MT_OPTION_CHOICE,
-     .offset = offsetof(struct compare_settings, format),
-     .choices = FORMATS,
-     .help = "folded: the blocks of segments that only one file has, for flamegraph.pl"},
-    {.name = "exit-code",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct compare_settings, exit_code),
-     .help = "exit with 1 when the memory in use differs",
-     .common = true},
-    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
-                     ".svg, .png or .pdf as a flame graph"),
+    MT_OPT_FLAG(0, "segments", AT(segments),
+                "also list the segments that only one of the files has", .common = true),
+    MT_OPT_CHOICE(0, "format", AT(format), FORMATS,
+                  "folded: the blocks of segments that only one file has, for flamegraph.pl"),
+    MT_OPT_FLAG(0, "exit-code", AT(exit_code), "exit with 1 when the memory in use differs",
+                .common = true),
+    MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
+                  ".png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -21,21 +21,16 @@ struct conf_settings {
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
+#define AT(field) offsetof(struct conf_settings, field)
+
 static const struct mt_option OPTIONS[] = {
-    {.name = "torch",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct conf_settings, torch),
-     .arg = "VERSION",
-     .help = "the PyTorch release that is to read it (default: the newest known, 2.13; of a "
-             "snapshot the newest that can have written it; of memtool's allocator 2.11, as it "
-             "reads)",
-     .common = true},
-    {.name = "cuda",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct conf_settings, cuda),
-     .arg = "VERSION",
-     .help = "the CUDA release that PyTorch was built with",
-     .common = true},
+    MT_OPT_TEXT(
+        0, "torch", AT(torch), "VERSION",
+        "the PyTorch release that is to read it (default: the newest known, 2.13; of a snapshot "
+        "the newest that can have written it; of memtool's allocator 2.11, as it reads)",
+        .common = true),
+    MT_OPT_TEXT(0, "cuda", AT(cuda), "VERSION", "the CUDA release that PyTorch was built with",
+                .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -16,13 +16,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static void defaults(void *settings);
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "at",
-     .kind = MT_OPTION_CUSTOM,
-     .offset = offsetof(struct frag_settings, at),
-     .arg = "WHEN",
-     .help = "the moment: end (default), peak, oom, start, an event's number or a time",
-     .parse = mt_at_parse,
-     .common = true},
+    MT_OPT_CUSTOM(0, "at", offsetof(struct frag_settings, at), "WHEN", mt_at_parse,
+                  "the moment: end (default), peak, oom, start, an event's number or a time",
+                  .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -18,26 +18,15 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static const char *const FORMATS[] = {"text", "folded", NULL};
 static const char *const SORTS[] = {"bytes", "count", "largest", NULL};
 
+#define AT(field) offsetof(struct memory_settings, field)
+
 static const struct mt_option OPTIONS[] = {
-    {.name = "format",
-     .kind = MT_OPTION_CHOICE,
-     .offset = offsetof(struct memory_settings, format),
-     .choices = FORMATS,
-     .help = "folded: the lines that flamegraph.pl and speedscope read",
-     .common = true},
-    {.name = "sort",
-     .kind = MT_OPTION_CHOICE,
-     .offset = offsetof(struct memory_settings, sort),
-     .choices = SORTS,
-     .help = "order of the rows, most first",
-     .common = true},
-    {.letter = 'r',
-     .name = "reverse",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct memory_settings, reverse),
-     .help = "least first"},
-    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
-                     ".svg, .png or .pdf as a flame graph"),
+    MT_OPT_CHOICE(0, "format", AT(format), FORMATS,
+                  "folded: the lines that flamegraph.pl and speedscope read", .common = true),
+    MT_OPT_CHOICE(0, "sort", AT(sort), SORTS, "order of the rows, most first", .common = true),
+    MT_OPT_FLAG('r', "reverse", AT(reverse), "least first"),
+    MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
+                  ".png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

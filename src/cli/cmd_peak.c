@@ -22,33 +22,22 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
                                        "annotation", "stream", "pool", "category", NULL};
 
+#define AT(field) offsetof(struct peak_settings, field)
+
 static const struct mt_option OPTIONS[] = {
-    {.name = "at",
-     .kind = MT_OPTION_CUSTOM,
-     .offset = offsetof(struct peak_settings, at),
-     .arg = "WHEN",
-     .help = "the moment: peak (default), oom, end, start, an event's number or a time",
-     .parse = mt_at_parse,
-     .common = true},
-    {.name = "by",
-     .kind = MT_OPTION_CHOICE,
-     .offset = offsetof(struct peak_settings, by),
-     .arg = "WHAT",
-     .help = "group by stack (default), file, line, function, module, annotation, stream, pool or "
-             "category",
-     .choices = BY_WORDS,
-     .common = true},
-    {.name = "rules",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct peak_settings, rules),
-     .arg = "FILE",
-     .help = "more rules for categories, taken before the shipped ones"},
-    {.name = "print-rules",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct peak_settings, print_rules),
-     .help = "print the shipped rules for categories and exit"},
-    MT_OUTPUT_OPTION("write to FILE, - is standard output; to .json, .csv or .tsv as such, to "
-                     ".svg, .png or .pdf as a flame graph"),
+    MT_OPT_CUSTOM(0, "at", AT(at), "WHEN", mt_at_parse,
+                  "the moment: peak (default), oom, end, start, an event's number or a time",
+                  .common = true),
+    MT_OPT_CHOICE(0, "by", AT(by), BY_WORDS,
+                  "group by stack (default), file, line, function, module, annotation, stream, "
+                  "pool or category",
+                  .arg = "WHAT", .common = true),
+    MT_OPT_TEXT(0, "rules", AT(rules), "FILE",
+                "more rules for categories, taken before the shipped ones"),
+    MT_OPT_FLAG(0, "print-rules", AT(print_rules),
+                "print the shipped rules for categories and exit"),
+    MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
+                  ".png or .pdf as a flame graph"),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -24,24 +24,14 @@ struct ranks_settings {
 static void defaults(void *settings);
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
+#define AT(field) offsetof(struct ranks_settings, field)
+
 static const struct mt_option OPTIONS[] = {
-    {.name = "threshold",
-     .kind = MT_OPTION_NUMBER,
-     .offset = offsetof(struct ranks_settings, threshold_pct),
-     .arg = "PERCENT",
-     .min = 0,
-     .max = 1e6,
-     .help = "a peak this far from the median is odd (default 5)",
-     .common = true},
-    {.name = "capacity",
-     .kind = MT_OPTION_SIZE,
-     .memory = true,
-     .min = 1,
-     .max = MT_ANY_SIZE,
-     .offset = offsetof(struct ranks_settings, capacity),
-     .arg = "SIZE",
-     .help = "memory of each device: tells, at an OOM, what is not the process's own",
-     .common = true},
+    MT_OPT_NUMBER(0, "threshold", AT(threshold_pct), "PERCENT", 0, 1e6,
+                  "a peak this far from the median is odd (default 5)", .common = true),
+    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
+                "memory of each device: tells, at an OOM, what is not the process's own",
+                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

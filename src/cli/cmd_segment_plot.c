@@ -21,31 +21,16 @@ struct segment_plot_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
 
-#define AT(field) .offset = offsetof(struct segment_plot_settings, field)
+#define AT(field) offsetof(struct segment_plot_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "at",
-     .kind = MT_OPTION_CUSTOM,
-     AT(at),
-     .arg = "WHEN",
-     .parse = mt_at_parse,
-     .help = "peak, oom, end, start, an event or a time (default end)",
-     .common = true},
-    {.name = "device",
-     .kind = MT_OPTION_INT,
-     AT(device),
-     .arg = "N",
-     .min = 0,
-     .max = 1023,
-     .help = "only this device",
-     .common = true},
-    {.letter = 's',
-     .name = "segments",
-     .kind = MT_OPTION_FLAG,
-     AT(timeline),
-     .help = "draw reserved segments over time, the same as trace_plot -s"},
-    MT_OUTPUT_OPTION("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to "
-                     "look around in"),
+    MT_OPT_CUSTOM(0, "at", AT(at), "WHEN", mt_at_parse,
+                  "peak, oom, end, start, an event or a time (default end)", .common = true),
+    MT_OPT_INT(0, "device", AT(device), "N", 0, 1023, "only this device", .common = true),
+    MT_OPT_FLAG('s', "segments", AT(timeline),
+                "draw reserved segments over time, the same as trace_plot -s"),
+    MT_OPT_OUTPUT("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to look "
+                  "around in"),
 };
 
 static const struct mt_option_group GROUPS[] = {

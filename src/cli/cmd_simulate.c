@@ -24,59 +24,27 @@ struct simulate_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
 
-#define AT(field) .offset = offsetof(struct simulate_settings, field)
+#define AT(field) offsetof(struct simulate_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "conf",
-     .kind = MT_OPTION_TEXTS,
-     AT(confs),
-     .arg = "SETTINGS",
-     .help = "replay under these settings, written as in PYTORCH_CUDA_ALLOC_CONF; repeatable; "
-             "without it the settings worth trying are chosen",
-     .common = true},
-    {.name = "limit",
-     .kind = MT_OPTION_SIZE,
-     .memory = true,
-     .min = 1,
-     .max = MT_ANY_SIZE,
-     AT(limit),
-     .arg = "SIZE",
-     .help = "PyTorch's own limit for the process (the memory fraction, in bytes)",
-     .common = true},
-    {.name = "capacity",
-     .kind = MT_OPTION_SIZE,
-     .memory = true,
-     .min = 1,
-     .max = MT_ANY_SIZE,
-     AT(capacity),
-     .arg = "SIZE",
-     .help = "bytes that the driver can give this process",
-     .common = true},
-    {.name = "device",
-     .kind = MT_OPTION_INT,
-     AT(device),
-     .arg = "N",
-     .help = "only this device",
-     .min = 0,
-     .max = 65535},
-    {.name = "torch",
-     .kind = MT_OPTION_TEXT,
-     AT(torch),
-     .arg = "VERSION",
-     .help =
-         "follow the allocator of this PyTorch release (default: 2.11, or later if the file is)"},
-    {.name = "no-what-if",
-     .kind = MT_OPTION_FLAG,
-     AT(no_what_if),
-     .help = "replay the recorded settings only"},
-    {.letter = 'o',
-     .name = "output",
-     .kind = MT_OPTION_TEXT,
-     .offset = offsetof(struct mt_common, output),
-     .arg = "FILE",
-     .help = "write the run of the last --conf, or without one that of the recorded settings, as a "
-             "snapshot",
-     .common = true},
+    MT_OPT_TEXTS(0, "conf", AT(confs), "SETTINGS",
+                 "replay under these settings, written as in PYTORCH_CUDA_ALLOC_CONF; repeatable; "
+                 "without it the settings worth trying are chosen",
+                 .common = true),
+    MT_OPT_SIZE(0, "limit", AT(limit), "SIZE",
+                "PyTorch's own limit for the process (the memory fraction, in bytes)",
+                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE", "bytes that the driver can give this process",
+                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_INT(0, "device", AT(device), "N", 0, 65535, "only this device"),
+    MT_OPT_TEXT(
+        0, "torch", AT(torch), "VERSION",
+        "follow the allocator of this PyTorch release (default: 2.11, or later if the file is)"),
+    MT_OPT_FLAG(0, "no-what-if", AT(no_what_if), "replay the recorded settings only"),
+    MT_OPT_TEXT('o', "output", offsetof(struct mt_common, output), "FILE",
+                "write the run of the last --conf, or without one that of the recorded settings, "
+                "as a snapshot",
+                .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -21,13 +21,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static void defaults(void *settings);
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "device",
-     .kind = MT_OPTION_INT,
-     .offset = offsetof(struct summary_settings, device),
-     .arg = "N",
-     .help = "only this device",
-     .max = 1023,
-     .common = true},
+    MT_OPT_INT(0, "device", offsetof(struct summary_settings, device), "N", 0, 1023,
+               "only this device", .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -25,49 +25,23 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 
 static const char *const AXES[] = {"event", "time", NULL};
 
-#define AT(field) .offset = offsetof(struct trace_plot_settings, field)
+#define AT(field) offsetof(struct trace_plot_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    {.letter = 's',
-     .name = "segments",
-     .kind = MT_OPTION_FLAG,
-     AT(segments),
-     .help = "draw reserved segments, by the stack that needed them",
-     .common = true},
-    {.name = "x",
-     .kind = MT_OPTION_CHOICE,
-     AT(x),
-     .choices = AXES,
-     .help = "what the horizontal axis counts",
-     .common = true},
-    {.name = "capacity",
-     .kind = MT_OPTION_SIZE,
-     .memory = true,
-     .min = 1,
-     .max = MT_ANY_SIZE,
-     AT(capacity),
-     .arg = "SIZE",
-     .help = "draw a line at the size of the device (default: known after an OOM)",
-     .common = true},
-    {.letter = 'n',
-     .name = "limit",
-     .kind = MT_OPTION_INT,
-     AT(common.limit),
-     .arg = "N",
-     .min = 0,
-     .max = 1e15,
-     .help = "N stacks have a band of their own (default 10), 0 = up to 40",
-     .common = true},
-    {.name = "per-alloc",
-     .kind = MT_OPTION_FLAG,
-     AT(per_alloc),
-     .help = "one shape an allocation for the largest (-n, default 2000), not one a stack"},
-    {.name = "filter_freed",
-     .kind = MT_OPTION_FLAG,
-     AT(filter_freed),
-     .help = "leave out what is freed in the trace, the same as --live"},
-    MT_OUTPUT_OPTION("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to "
-                     "look around in"),
+    MT_OPT_FLAG('s', "segments", AT(segments),
+                "draw reserved segments, by the stack that needed them", .common = true),
+    MT_OPT_CHOICE(0, "x", AT(x), AXES, "what the horizontal axis counts", .common = true),
+    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
+                "draw a line at the size of the device (default: known after an OOM)",
+                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_INT('n', "limit", AT(common.limit), "N", 0, 1e15,
+               "N stacks have a band of their own (default 10), 0 = up to 40", .common = true),
+    MT_OPT_FLAG(0, "per-alloc", AT(per_alloc),
+                "one shape an allocation for the largest (-n, default 2000), not one a stack"),
+    MT_OPT_FLAG(0, "filter_freed", AT(filter_freed),
+                "leave out what is freed in the trace, the same as --live"),
+    MT_OPT_OUTPUT("write the picture to FILE, as its name ends: .svg, .png, .pdf, or .html to look "
+                  "around in"),
 };
 
 static const struct mt_option_group GROUPS[] = {

@@ -19,11 +19,8 @@ struct triage_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const struct mt_option OPTIONS[] = {
-    {.name = "exit-code",
-     .kind = MT_OPTION_FLAG,
-     .offset = offsetof(struct triage_settings, exit_code),
-     .help = "exit with 1 when an out-of-memory event was found",
-     .common = true},
+    MT_OPT_FLAG(0, "exit-code", offsetof(struct triage_settings, exit_code),
+                "exit with 1 when an out-of-memory event was found", .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {

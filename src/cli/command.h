@@ -64,13 +64,40 @@ struct mt_option {
 enum mt_status mt_size_arg(const char *text, bool memory, uint64_t *bytes, struct mt_error *err)
     MT_NODISCARD;
 
-/* -o of a verb that writes more than reports, to go before the common one. */
-#define MT_OUTPUT_OPTION(words)                                                                    \
+/*
+ * The entries of an option table, by kind. `at` is the offset of the field; the help comes last and
+ * further fields of struct mt_option may follow it:
+ *
+ *     MT_OPT_FLAG('f', "force", AT(force), "overwrite FILE if it exists", .common = true),
+ */
+#define MT_OPT(kind_, letter_, name_, at, ...)                                                     \
     {                                                                                              \
-        .letter = 'o', .name = "output", .kind = MT_OPTION_TEXT,                                   \
-        .offset = offsetof(struct mt_common, output), .arg = "FILE", .help = (words),              \
-        .common = true                                                                             \
+        .kind = MT_OPTION_##kind_, .letter = (letter_), .name = (name_), .offset = (at),           \
+        __VA_ARGS__                                                                                \
     }
+#define MT_OPT_FLAG(letter, name, at, ...) MT_OPT(FLAG, letter, name, at, .help = __VA_ARGS__)
+#define MT_OPT_COUNT(letter, name, at, ...) MT_OPT(COUNT, letter, name, at, .help = __VA_ARGS__)
+#define MT_OPT_TEXT(letter, name, at, arg_, ...)                                                   \
+    MT_OPT(TEXT, letter, name, at, .arg = (arg_), .help = __VA_ARGS__)
+#define MT_OPT_TEXTS(letter, name, at, arg_, ...)                                                  \
+    MT_OPT(TEXTS, letter, name, at, .arg = (arg_), .help = __VA_ARGS__)
+#define MT_OPT_SIZE(letter, name, at, arg_, ...)                                                   \
+    MT_OPT(SIZE, letter, name, at, .arg = (arg_), .help = __VA_ARGS__)
+#define MT_OPT_CHOICE(letter, name, at, choices_, ...)                                             \
+    MT_OPT(CHOICE, letter, name, at, .choices = (choices_), .help = __VA_ARGS__)
+#define MT_OPT_CUSTOM(letter, name, at, arg_, parse_, ...)                                         \
+    MT_OPT(CUSTOM, letter, name, at, .arg = (arg_), .parse = (parse_), .help = __VA_ARGS__)
+/* Numbers within [least, most]. */
+#define MT_OPT_INT(letter, name, at, arg_, least, most, ...)                                       \
+    MT_OPT(INT, letter, name, at, .arg = (arg_), .min = (least), .max = (most), .help = __VA_ARGS__)
+#define MT_OPT_U64(letter, name, at, arg_, least, most, ...)                                       \
+    MT_OPT(U64, letter, name, at, .arg = (arg_), .min = (least), .max = (most), .help = __VA_ARGS__)
+#define MT_OPT_NUMBER(letter, name, at, arg_, least, most, ...)                                    \
+    MT_OPT(NUMBER, letter, name, at, .arg = (arg_), .min = (least), .max = (most),                 \
+           .help = __VA_ARGS__)
+/* -o of a verb that writes more than reports, to go before the common one. */
+#define MT_OPT_OUTPUT(words)                                                                       \
+    MT_OPT_TEXT('o', "output", offsetof(struct mt_common, output), "FILE", words, .common = true)
 
 /* A named list of options that write into one settings struct (shared groups: options_common.c). */
 struct mt_option_group {
