@@ -131,7 +131,7 @@ const struct mt_command mt_cmd_check = {
                 "memtool check --base good.pickle --max-growth 5% --junit memory.xml new.pickle",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct settings),
     .min_files = 1,
     .max_files = -1,

@@ -50,6 +50,7 @@ const struct mt_command mt_cmd_compare = {
                 "memtool compare --exit-code -n 0 a.pickle b.pickle    all of it; 1 if they differ",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct compare_settings),
     .min_files = 2,
     .max_files = 2,

@@ -51,7 +51,6 @@ const struct mt_command mt_cmd_conf = {
         "memtool conf snap.pickle                        what was in force when it was recorded",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE | MT_COMMAND_NO_FIGURES,
     .settings_size = sizeof(struct conf_settings),
     .max_files = 1,
     .run = run,

@@ -95,7 +95,7 @@ const struct mt_command mt_cmd_convert = {
         "memtool convert --at peak snap.pickle -o peak.speedscope.json",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct convert_settings),
     .defaults = defaults,
     .min_files = 1,

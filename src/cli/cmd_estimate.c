@@ -157,6 +157,7 @@ const struct mt_command mt_cmd_estimate = {
                 "memtool estimate --config config.json --batch 4 --seq 4096 --zero 3 --ranks 8",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct estimate_settings),
     .defaults = defaults,
     .min_files = 0,

@@ -27,8 +27,7 @@ const struct mt_command mt_cmd_explain = {
     .settings_size = sizeof(struct explain_settings),
     .min_files = 0,
     .max_files = -1,
-    .flags =
-        MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_PAGER | MT_COMMAND_NO_TABLE | MT_COMMAND_NO_FIGURES,
+    .flags = MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_PAGER,
     .run = run,
 };
 

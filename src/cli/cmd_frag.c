@@ -40,6 +40,7 @@ const struct mt_command mt_cmd_frag = {
                 "memtool frag --at oom snap.pickle     the same when the request failed",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct frag_settings),
     .defaults = defaults,
     .min_files = 1,

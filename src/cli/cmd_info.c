@@ -22,7 +22,7 @@ const struct mt_command mt_cmd_info = {
     .examples = "memtool info snap.pickle\n"
                 "memtool info -v snap.pickle            every allocator setting too",
     .settings_size = sizeof(struct info_settings),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .min_files = 1,
     .max_files = -1,
     .run = run,

@@ -73,6 +73,7 @@ const struct mt_command mt_cmd_leaks = {
                 "memtool leaks --capacity 80GiB snap.pickle     and when will the card be full",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct leaks_settings),
     .defaults = defaults,
     .min_files = 1,

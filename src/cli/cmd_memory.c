@@ -48,6 +48,7 @@ const struct mt_command mt_cmd_memory = {
                 "memtool memory --format folded snap.pickle     input for a flame graph",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct memory_settings),
     .min_files = 1,
     .max_files = -1,

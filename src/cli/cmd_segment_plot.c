@@ -51,7 +51,7 @@ const struct mt_command mt_cmd_segment_plot = {
                 "memtool segment_plot snap.pickle --at peak                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct segment_plot_settings),
     .defaults = defaults,
     .min_files = 1,

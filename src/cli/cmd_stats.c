@@ -38,6 +38,7 @@ const struct mt_command mt_cmd_stats = {
                 "memtool stats --json *.pickle          one JSON object a line",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct stats_settings),
     .min_files = 1,
     .max_files = -1,

@@ -43,6 +43,7 @@ const struct mt_command mt_cmd_summary = {
                 "memtool summary monday.log tuesday.log  how two runs differ",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct summary_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -29,7 +29,7 @@ const struct mt_command mt_cmd_trace = {
     .settings_size = sizeof(struct mt_filter_settings),
     .min_files = 1,
     .max_files = -1,
-    .flags = MT_COMMAND_PAGER,
+    .flags = MT_COMMAND_PAGER | MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .run = run,
 };
 

@@ -63,7 +63,7 @@ const struct mt_command mt_cmd_trace_plot = {
                 "memtool trace_plot snap.pickle                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct trace_plot_settings),
     .min_files = 1,
     .max_files = -1,

@@ -42,7 +42,7 @@ const struct mt_command mt_cmd_triage = {
                 "memtool triage train.log oom.pickle       the same, with what a snapshot shows",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_TABLE,
+    .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct triage_settings),
     .min_files = 1,
     .max_files = -1,

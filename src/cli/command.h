@@ -49,11 +49,12 @@ struct mt_option {
     double min, max;            /* both 0: no bounds */
     /* CUSTOM: parses `text` into the field; err->text says what is allowed. */
     enum mt_status (*parse)(void *field, const char *text, struct mt_error *err);
-    bool common;       /* shown by -h; --help shows all */
-    bool report;       /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
-    unsigned not_for;  /* MT_COMMAND_ flags of verbs that do not have it */
-    unsigned idle_for; /* of verbs that take it, in which it does nothing: help leaves it out */
-    bool memory;       /* SIZE: memory of a device or process, see mt_size_arg */
+    bool common;     /* shown by -h; --help shows all */
+    bool report;     /* a common one that shapes a report: not for MT_COMMAND_NO_REPORT verbs */
+    unsigned needs;  /* MT_COMMAND_ flag of the verbs that have it; 0: all have it */
+    unsigned shapes; /* flag of the verbs in which it does something; the others take it, but
+                        their help leaves it out */
+    bool memory;     /* SIZE: memory of a device or process, see mt_size_arg */
 };
 
 /* `max` of a SIZE option that has a least value alone. */
@@ -170,8 +171,8 @@ enum mt_command_flag {
     MT_COMMAND_NO_SNAPSHOT = 2, /* reads no snapshot: no --salvage and limits in its help */
     MT_COMMAND_STARTS = 4,      /* starts another program: no limits that it would inherit */
     MT_COMMAND_NO_REPORT = 8,   /* prints no report: no --json, -n and their kin */
-    MT_COMMAND_NO_TABLE = 32,   /* prints no table: no --csv, nothing for -n */
-    MT_COMMAND_NO_FIGURES = 64, /* prints neither sizes of a snapshot nor stacks */
+    MT_COMMAND_TABLE = 32,      /* prints a table: --csv and -n */
+    MT_COMMAND_FIGURES = 64,    /* prints sizes of a snapshot or stacks: --unit and its kin */
     MT_COMMAND_DUMP = 16        /* shows the dump alone: the segments of a salvaged file stay those
                                    of the dump, though its trace may have lost its end */
 };

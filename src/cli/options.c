@@ -33,7 +33,7 @@ static bool is_hidden(const struct mt_option_set *set, const struct mt_option *o
 /* Whether a verb with these flags has the option; without settings, whether it is worth telling. */
 static bool is_for(const struct mt_option *o, unsigned flags, bool parses)
 {
-    return !(o->not_for & flags) && (parses || !(o->idle_for & flags));
+    return !(o->needs & ~flags) && (parses || !(o->shapes & ~flags));
 }
 
 static void add_group(struct mt_option_set *set, const struct mt_option_group *g, void *settings,
@@ -53,7 +53,7 @@ static void add_group(struct mt_option_set *set, const struct mt_option_group *g
 struct mt_option_set mt_option_set_make(const struct mt_command *command, void *settings)
 {
     struct mt_option_set set = {0};
-    unsigned flags = command ? command->flags : 0;
+    unsigned flags = command ? command->flags : MT_COMMAND_TABLE | MT_COMMAND_FIGURES;
     for (size_t i = 0; command && i < command->n_groups; i++) {
         add_group(&set, &command->groups[i], settings, flags & ~(unsigned)MT_COMMAND_NO_REPORT);
     }
@@ -222,8 +222,8 @@ static int refuse_long(struct mt_cli *cli, const struct scan *s, const char *arg
     char word[64];
     size_t n = strcspn(arg, "=");
     bool table = n == 3 && (strncmp(arg, "csv", n) == 0 || strncmp(arg, "tsv", n) == 0);
-    unsigned flags = cli->command ? cli->command->flags : 0;
-    if (table && flags & MT_COMMAND_NO_TABLE && !(flags & MT_COMMAND_NO_REPORT)) {
+    if (table && cli->command &&
+        !(cli->command->flags & (MT_COMMAND_TABLE | MT_COMMAND_NO_REPORT))) {
         return refuse_table(cli, arg);
     }
     snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), arg);

@@ -59,7 +59,7 @@ int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, cons
 {
     struct mt_error err;
     *r = mt_cli_report(cli, common, file);
-    if (!r->json && is_table(common->output) && cli->command->flags & MT_COMMAND_NO_TABLE) {
+    if (!r->json && is_table(common->output) && !(cli->command->flags & MT_COMMAND_TABLE)) {
         mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "-o %.100s: %s prints no table", common->output,
                 cli->command->name);
         mt_hint(&err, "a name in .json writes it for programs");

@@ -168,6 +168,44 @@ START_TEST(own_hide_common)
 }
 END_TEST
 
+static bool has_option(const struct mt_option_set *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const char *n = s->refs[i].option->name;
+        if (n && strcmp(n, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Unless its table says that it prints one, a verb has no --csv. */
+START_TEST(no_table_no_csv)
+{
+    int first;
+    setup();
+    ck_assert_int_eq(parse("test --csv file", &first), 2);
+    ck_assert_int_eq(parse("test --limit 3 --unit B file", &first), 0);
+    teardown();
+    struct mt_option_set offered = mt_option_set_make(&COMMAND, NULL);
+    ck_assert(has_option(&offered, "json"));
+    ck_assert(!has_option(&offered, "tsv") && !has_option(&offered, "limit"));
+    ck_assert(!has_option(&offered, "unit"));
+    mt_option_set_release(&offered);
+}
+END_TEST
+
+START_TEST(table_has_csv)
+{
+    struct mt_command command = COMMAND;
+    command.flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES;
+    struct mt_option_set offered = mt_option_set_make(&command, NULL);
+    ck_assert(has_option(&offered, "tsv") && has_option(&offered, "limit"));
+    ck_assert(has_option(&offered, "unit"));
+    mt_option_set_release(&offered);
+}
+END_TEST
+
 /* Parses one filter option into a fresh filter. */
 static enum mt_status filter_option(const char *name, const char *value, struct mt_filter *f)
 {
@@ -337,4 +375,5 @@ START_TEST(hostile_values_of_all_verbs)
 END_TEST
 
 UNIT_MAIN("options", groups_own_their_settings, all_kinds, values_out_of_bounds, own_hide_common,
-          filters, bad_filters, costly_expressions, hostile_values_of_all_verbs)
+          no_table_no_csv, table_has_csv, filters, bad_filters, costly_expressions,
+          hostile_values_of_all_verbs)
