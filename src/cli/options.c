@@ -276,7 +276,8 @@ static int refuse(struct mt_cli *cli, const struct mt_option_set *set, const str
         mt_buf_release(&b);
         return code;
     }
-    if (strncmp(arg, "--", 2) == 0) {
+    bool is_letter = optopt > 0 && optopt < LONG_BASE;
+    if (!is_letter) {
         return refuse_long(cli, s, arg + 2);
     }
     return mt_cli_usage(cli, "unknown option '-%c'", optopt);

@@ -15,5 +15,6 @@ try conf -n -1 bash
 try conf --unit=KB bash
 try conf --json=yes bash
 try conf -z bash
+try simulate --json -z3
 try completion "$(printf 'a\033[31mb\n')"
 try --no-such completion bash
