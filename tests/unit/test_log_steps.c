@@ -75,6 +75,28 @@ static double slow(int i, int n)
     return 5000 + 0.05 * i;
 }
 
+static double steady(int i, int n)
+{
+    (void)n;
+    return 4096 + 1536.0 * i;
+}
+
+static double steady_free(int i, int n)
+{
+    (void)n;
+    return 20000 - 1536.0 * i;
+}
+
+static double three_quarters_at_once(int i, int n)
+{
+    return 4096 + 100.0 * i + (i == n - 1 ? 900 : 0);
+}
+
+static double one_step_back(int i, int n)
+{
+    return steady(i == 2 ? 1 : i, n);
+}
+
 START_TEST(a_leak)
 {
     struct mt_series s = run(rising, 200, "step ", "/1000 loss 2.0 memory: ", " MB");
@@ -88,13 +110,29 @@ START_TEST(a_leak)
 }
 END_TEST
 
+/* Four or five prints are a leak where each is higher than the one before by about as much. */
+START_TEST(few_prints)
+{
+    struct mt_series s = run(steady, 5, "step ", ": loss 2.1 | memory allocated: ", " MiB");
+    ck_assert(s.is_leak);
+    ck_assert_double_eq_tol(s.bytes_per_step, 1536.0 * (double)MIB, 1);
+    ck_assert_double_eq_tol(s.rising, 1, 1e-9);
+    ck_assert(run(steady, 4, "step ", " memory: ", " MB").is_leak);
+    ck_assert(run(steady_free, 4, "step=", " Free GPU ram: ", "").is_leak);
+    ck_assert(!run(steady, 3, "step ", " memory: ", " MB").is_leak);
+    ck_assert(!run(steady, 5, "step ", " memory_reserved: ", " MB").is_leak);
+    ck_assert(!run(three_quarters_at_once, 5, "step ", " memory: ", " MB").is_leak);
+    ck_assert(!run(one_step_back, 5, "step ", " memory: ", " MB").is_leak);
+}
+END_TEST
+
 START_TEST(no_leak)
 {
     ck_assert(!run(flat, 300, "step ", " memory: ", " MB").is_leak);
     ck_assert(!run(warm_up, 100, "step ", " memory: ", " MB").is_leak);
     ck_assert(!run(one_large_step, 100, "step ", " memory: ", " MB").is_leak);
     ck_assert(!run(slow, 400, "step ", " memory: ", " MB").is_leak);
-    ck_assert(!run(rising, 5, "step ", " memory: ", " MB").is_leak); /* too few */
+    ck_assert(!run(rising, 5, "step ", " memory: ", " MB").is_leak); /* 2 % in all */
     ck_assert(!run(rising, 100, "step ", " memory_reserved: ", " MB").is_leak);
 }
 END_TEST
@@ -136,4 +174,4 @@ START_TEST(epochs_count_on)
 }
 END_TEST
 
-UNIT_MAIN("log_steps", a_leak, no_leak, one_jump, step_numbers, epochs_count_on)
+UNIT_MAIN("log_steps", a_leak, few_prints, no_leak, one_jump, step_numbers, epochs_count_on)

@@ -357,6 +357,39 @@ START_TEST(rows_hold_everything)
 }
 END_TEST
 
+/* The default pool first, then the MemPools by both halves of their ids. */
+START_TEST(pools_in_order)
+{
+    static const struct mt_pool_id ids[] = {{1, 0}, {0, 2}, {0, 0}, {0, 1}};
+    static const struct mt_pool_id sorted[] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}};
+    const struct mt_rows_style style = {640, 20, 3, 8, 14};
+    struct made m;
+    struct mt_state st;
+    struct mt_error err;
+    struct mt_rows rows;
+    made_begin(&m);
+    for (size_t i = 0; i < MT_COUNT(ids); i++) {
+        struct made_block b = {20 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0};
+        made_segment(&m, i << 40, false, &b, 1);
+    }
+    made_finish(&m);
+    ck_assert_int_eq(mt_state_at(&m.s, 0, SIZE_MAX, &st, &err), MT_OK);
+    ck_assert_uint_eq(st.n_segments, MT_COUNT(ids));
+    for (size_t i = 0; i < st.n_segments; i++) {
+        st.segments[i].pool = ids[i];
+    }
+    ck_assert(mt_rows_lay_out(&rows, &st, &style));
+    ck_assert_uint_eq(rows.groups.n, MT_COUNT(sorted));
+    for (size_t i = 0; i < MT_COUNT(sorted); i++) {
+        ck_assert_int_eq(rows.groups.v[i].pool.a, sorted[i].a);
+        ck_assert_int_eq(rows.groups.v[i].pool.b, sorted[i].b);
+    }
+    mt_rows_release(&rows);
+    mt_state_release(&st);
+    made_release(&m);
+}
+END_TEST
+
 /* A size in a hatched block stands on plain ground, so that it can be read. */
 START_TEST(no_hatching_through_text)
 {
@@ -413,4 +446,4 @@ END_TEST
 UNIT_MAIN("segment_scene", borders_in_characters, no_hatching_through_text, blocks_to_scale,
           unmapped_gaps, many_small_blocks, nothing_reserved, narrow_and_dark, the_request,
           a_long_request, blocks_and_holes_are_named, the_legend_adds_up, an_earlier_oom,
-          stacks_that_look_alike, rows_hold_everything)
+          stacks_that_look_alike, rows_hold_everything, pools_in_order)
