@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Files that are part of the library: the viewer of the interactive page, Python for capture.
+# Files that are part of the library: the viewer of the interactive page, Python for capture, the glossary.
 
 VIEWER := src/plot/viewer
 VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js timeline.js \
@@ -36,3 +36,15 @@ $(BUILD)/generated/capture_python.o: $(BUILD)/generated/capture_python.c $(FLAGS
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 LIB_OBJECTS += $(BUILD)/generated/capture_python.o
+
+# The topics of explain.
+
+$(BUILD)/generated/glossary.c: scripts/glossary.awk src/report/glossary.txt
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	$(Q)LC_ALL=C awk -f $^ > $@
+
+$(BUILD)/generated/glossary.o: $(BUILD)/generated/glossary.c $(FLAGS_STAMP)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+LIB_OBJECTS += $(BUILD)/generated/glossary.o

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The glossary on paper: finding a topic by any of its names, printing one, printing the list. */
+/* The glossary on paper: finding a topic by any of its names, printing one, printing the list. The
+ * topics are in glossary.txt. */
 #include <memtool/explain.h>
 
 #include <limits.h>
 #include <string.h>
 
-#include "glossary.h"
 #include "topic_text.h"
-
-const struct mt_topic_group MT_TOPIC_GROUPS[] = {
-    {"Amounts of memory", mt_glossary_memory, GLOSSARY_MEMORY_N},
-    {"The allocator", mt_glossary_allocator, GLOSSARY_ALLOCATOR_N},
-    {"When memory runs out", mt_glossary_trouble, GLOSSARY_TROUBLE_N},
-    {"Verdicts of triage", mt_glossary_verdicts, GLOSSARY_VERDICTS_N},
-    {"Snapshots and reports", mt_glossary_files, GLOSSARY_FILES_N},
-    {"Often said, and wrong", mt_glossary_said, GLOSSARY_SAID_N},
-};
-const size_t MT_TOPIC_GROUPS_N = MT_COUNT(MT_TOPIC_GROUPS);
 
 static char fold(char c)
 {
