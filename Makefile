@@ -181,6 +181,14 @@ coverage-run: tests
 	-+$(Q)$(MAKE) --no-print-directory check
 	$(Q)scripts/coverage $(BUILD)
 
+# Says how good the tests are: N changes of FOLDER at random places, the same for the same SEED.
+N ?= 20
+SEED ?= 1
+FOLDER ?= src
+.PHONY: mutate
+mutate: ## changes of src/ that no test notices; N=20 SEED=1 FOLDER=src
+	+$(Q)MAKE_ARGS="CC='$(CC)'" $(PYTHON) scripts/mutate -n $(N) --seed $(SEED) --folder $(FOLDER)
+
 .PHONY: analyze
 analyze: $(BUILD)/memtool ## clang-tidy, cppcheck, and the static analyzers of clang and gcc, over src/
 	$(Q)scripts/analyze $(BUILD)
