@@ -68,7 +68,7 @@ struct mt_live {
     struct mt_alloc_settings settings;
     const char *list;                  /* where snapshots are told of; NULL: nowhere */
     struct mt_snapshot_names names;    /* with dump_lock, and these two: */
-    int64_t last_oom_s;                /* of the steady clock */
+    int64_t last_oom_ms;               /* mt_snapshot_clock_ms */
     char last_oom[MT_RECORD_PATH_MAX]; /* the snapshot written then; "": none */
     char conf[MT_LIVE_CONF_MAX];       /* the text of the settings */
     char rank[32];

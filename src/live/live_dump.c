@@ -122,16 +122,14 @@ enum mt_status mt_live_no_answer(struct mt_error *err)
 /* With dump_lock. A snapshot written a moment ago answers for the refusals that follow. */
 static enum mt_status write_oom(struct mt_live *live, char *path, struct mt_error *err)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (live->last_oom[0] && now.tv_sec - live->last_oom_s < MT_SNAPSHOT_OOM_PAUSE_S) {
+    if (live->last_oom[0] &&
+        mt_snapshot_clock_ms() - live->last_oom_ms < MT_SNAPSHOT_OOM_PAUSE_MS) {
         memcpy(path, live->last_oom, sizeof live->last_oom);
         return MT_OK;
     }
     live->last_oom[0] = '\0';
     MT_TRY(write_for(live, MT_SNAPSHOT_OOM, path, err));
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    live->last_oom_s = now.tv_sec;
+    live->last_oom_ms = mt_snapshot_clock_ms();
     memcpy(live->last_oom, path, sizeof live->last_oom);
     return MT_OK;
 }

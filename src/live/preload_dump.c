@@ -156,11 +156,10 @@ static void ask_for(enum mt_snapshot_why why)
 
 void mt_preload_dump_oom(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t last = atomic_load(&watch->last_oom_s);
-    if ((last == 0 || now.tv_sec - last >= MT_SNAPSHOT_OOM_PAUSE_S) &&
-        atomic_compare_exchange_strong(&watch->last_oom_s, &last, now.tv_sec)) {
+    int64_t now = mt_snapshot_clock_ms();
+    int64_t last = atomic_load(&watch->last_oom_ms);
+    if ((last == 0 || now - last >= MT_SNAPSHOT_OOM_PAUSE_MS) &&
+        atomic_compare_exchange_strong(&watch->last_oom_ms, &last, now)) {
         ask_for(MT_SNAPSHOT_OOM);
     }
 }

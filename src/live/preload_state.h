@@ -45,7 +45,7 @@ struct mt_preload_state {
     struct mt_dumper dumper;
     struct mt_writer writer;
     struct mt_snapshot_names names; /* with dump_lock */
-    _Atomic int64_t last_oom_s;     /* of the steady clock; 0: none yet */
+    _Atomic int64_t last_oom_ms;    /* mt_snapshot_clock_ms; 0: none yet */
 };
 extern struct mt_preload_state mt_preload_state;
 

@@ -21,6 +21,13 @@ const char *mt_snapshot_why_text(enum mt_snapshot_why why)
     return texts[why];
 }
 
+int64_t mt_snapshot_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+}
+
 static bool keeps_newest(enum mt_snapshot_why why)
 {
     return why == MT_SNAPSHOT_OOM || why == MT_SNAPSHOT_CLOCK;

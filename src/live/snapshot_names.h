@@ -31,9 +31,12 @@ enum mt_snapshot_why {
     MT_SNAPSHOT_WHY_COUNT
 };
 
-/* A refusal gets none within so many seconds of the last one's: a program that tries sizes until
- * one fits is not to spend its time on snapshots. */
-enum { MT_SNAPSHOT_OOM_PAUSE_S = 1 };
+/* A refusal gets none within so many milliseconds of the last one's: a program that tries sizes
+ * until one fits is not to spend its time on snapshots. */
+enum { MT_SNAPSHOT_OOM_PAUSE_MS = 1000 };
+
+/* Milliseconds of the steady clock, above 0. */
+int64_t mt_snapshot_clock_ms(void);
 
 /* Nothing written yet when zeroed, and no file is replaced. */
 struct mt_snapshot_names {
