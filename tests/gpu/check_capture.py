@@ -166,7 +166,7 @@ class Check:
     def ends(self):
         for mode in ("record", "cache"):
             run = Run(self, f"{mode}, SIGSEGV", mode, [self.program, "segv", "snap.pickle"])
-            self.ended(run, -signal.SIGSEGV, [("signal", "snap.pickle")])
+            self.ended(run, -signal.SIGSEGV, [("signal", "snap.pickle"), ("crash", "snap.crash.pickle")])
             run = Run(self, f"{mode}, SIGKILL", mode, [self.program, "kill", "snap.pickle"])
             self.ended(run, -signal.SIGKILL, [("signal", "snap.pickle")])
             run = Run(self, f"{mode}, out of memory", mode, [self.program, "oom"])

@@ -16,9 +16,11 @@ for file in "$TESTDATA"/good/*; do
     largest=$(echo "$stats" | number largest_free_block_bytes)
 
     memory=$(json memory --json -n 0 --device 0 "$file")
-    check "memory, active" "$active" "$(echo "$memory" | number active_bytes)"
-    check "memory, sum of stacks" "$active" "$(echo "$memory" | number shown_bytes)"
-    check "memory, reserved" "$reserved" "$(echo "$memory" | number reserved_bytes)"
+    if [ "$reserved" != 0 ]; then # a device without segments is none of memory's
+        check "memory, active" "$active" "$(echo "$memory" | number active_bytes)"
+        check "memory, sum of stacks" "$active" "$(echo "$memory" | number shown_bytes)"
+        check "memory, reserved" "$reserved" "$(echo "$memory" | number reserved_bytes)"
+    fi
 
     segments=$(json segments --json -n 1 --device 0 "$file" | sed 's/.*\],"reserved/"reserved/')
     check "segments, reserved" "$reserved" "$(echo "$segments" | number reserved_bytes)"
