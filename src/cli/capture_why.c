@@ -160,7 +160,8 @@ static const char *of_torch(const char *program, const struct mt_capture_marks *
 static const char *of_preload(const char *program, const struct mt_capture_marks *m)
 {
     if (m->cuda && !m->unused) {
-        return "the program used CUDA, but told nothing of its end: it ended by no way that memtool "
+        return "the program used CUDA, but told nothing of its end: it ended by no way that "
+               "memtool "
                "sees (memtool-capture(1), BAD ENDS), or could not tell any more (chroot, another "
                "user, no descriptor left); ask for one before, by SIGUSR2";
     }

@@ -250,7 +250,7 @@ void mt_preload_dump_start(const struct mt_record_settings *s)
 {
     struct mt_error err;
     mt_capture_list_tell(watch->list, "cuda", NULL);
-    mt_snapshot_names_begin(&watch->names);
+    mt_snapshot_names_begin(&watch->names, watch->since);
     if (!mt_record_rank_check(watch->rank, &err)) {
         mt_preload_say(err.text);
     }

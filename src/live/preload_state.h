@@ -40,7 +40,8 @@ struct mt_preload_state {
     struct mt_preload_account account;
     uint64_t runtime_calls, driver_calls;
     int n_devices;
-    const char *list; /* where snapshots are told of; NULL: nowhere */
+    const char *list;  /* where snapshots are told of; NULL: nowhere */
+    const char *since; /* of mt_snapshot_names_begin */
     const char *rank;
     struct mt_dumper dumper;
     struct mt_writer writer;

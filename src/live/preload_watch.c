@@ -187,6 +187,7 @@ static void begin(void)
     struct attempt *first = atomic_load(&watch->attempt);
     const char *rank = getenv("RANK");
     watch->list = getenv("MEMTOOL_CAPTURE_LIST");
+    watch->since = getenv("MEMTOOL_CAPTURE_SINCE");
     watch->rank = rank ? rank : "0";
     if (first && first->recorder) {
         start(first);

@@ -197,7 +197,7 @@ static void name_snapshots(void)
     const char *rank = getenv("RANK");
     struct mt_error err;
     shim.live->list = getenv("MEMTOOL_CAPTURE_LIST");
-    mt_snapshot_names_begin(&shim.live->names);
+    mt_snapshot_names_begin(&shim.live->names, getenv("MEMTOOL_CAPTURE_SINCE"));
     if (rank && !mt_record_rank_check(rank, &err)) {
         say(err.text);
     }

@@ -83,9 +83,8 @@ bool mt_snapshot_names_add(struct mt_snapshot_names *n, enum mt_snapshot_why why
 
 /* ---- names that are free ---- */
 
-void mt_snapshot_names_begin(struct mt_snapshot_names *n)
+void mt_snapshot_names_begin(struct mt_snapshot_names *n, const char *since)
 {
-    const char *since = getenv("MEMTOOL_CAPTURE_SINCE");
     uint64_t ns = 0;
     struct timespec now;
     if (since) {

@@ -48,9 +48,10 @@ struct mt_snapshot_names {
     char newest[MT_SNAPSHOT_CLOCK + 1][MT_WHOLE_PATH_MAX]; /* of those of which one is kept */
 };
 
-/* From now on: files that are there already may be replaced. Under memtool capture it says which
- * ones, in MEMTOOL_CAPTURE_SINCE: those that its -f means, else none. */
-void mt_snapshot_names_begin(struct mt_snapshot_names *n);
+/* Files that are there now may be replaced. `since` is what memtool capture sets
+ * MEMTOOL_CAPTURE_SINCE to, nanoseconds of the Unix epoch: only files older than that may be, those
+ * that its -f means, and 0 means none. NULL: not under capture. */
+void mt_snapshot_names_begin(struct mt_snapshot_names *n, const char *since);
 
 /* "oom", "clock", "signal", "term", "exit", "crash". */
 const char *mt_snapshot_why_text(enum mt_snapshot_why why);
