@@ -167,7 +167,8 @@ static void time_axis(struct mt_chart *c)
     mt_axis_time(&a, span, c->plot.w > 500 ? 8 : 4);
     for (size_t i = 0; i < a.n; i++) {
         int64_t us;
-        if (__builtin_add_overflow(t->first_us, (int64_t)a.ticks[i].value, &us)) {
+        if (a.ticks[i].value >= 0x1p63 ||
+            __builtin_add_overflow(t->first_us, (int64_t)a.ticks[i].value, &us)) {
             break; /* such times are made up */
         }
         size_t event = mt_timeline_event_at(c->panel->replay, us);
