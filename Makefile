@@ -147,7 +147,7 @@ check-cli: $(BUILD)/memtool ## run the golden tests of the command line
 
 .PHONY: check-asan
 check-asan: ## run all tests under the address and undefined-behaviour sanitizers
-	+$(Q)CK_FORK=no ASAN_OPTIONS=allocator_may_return_null=1 CLI_TIMEOUT=300 \
+	+$(Q)CK_FORK=no ASAN_OPTIONS=allocator_may_return_null=1 CLI_TIMEOUT=900 \
 	  LSAN_OPTIONS=suppressions=$(CURDIR)/tests/support/lsan.supp:print_suppressions=0 \
 	  $(MAKE) --no-print-directory VARIANT=asan check
 
