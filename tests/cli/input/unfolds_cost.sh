@@ -14,7 +14,7 @@ trace_plot --ascii; segment_plot -o l.svg""".replace("\n", "; ").split("; ")
 
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60) if "ASAN_OPTIONS" in os.environ else (5, 5))
     if not os.environ.get("ASAN_OPTIONS"):
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
