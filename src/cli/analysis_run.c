@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include <memtool/query.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_trust.h>
 #include <memtool/totals.h>
 #include <memtool/trust.h>
 #include <memtool/units.h>

@@ -2,7 +2,8 @@
 /* compare: what grew between two snapshots. */
 #include <string.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_compare.h>
+#include <memtool/report_folded.h>
 
 #include "each_file.h"
 #include "flame_picture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool frag: why free memory cannot be used. */
 #include <memtool/frag.h>
-#include <memtool/report_analyses.h>
+#include <memtool/report_frag.h>
 
 #include "analysis_run.h"
 #include "command.h"

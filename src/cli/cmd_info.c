@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* info: what is this file, can I trust it, what do I run next. */
-#include <memtool/report_verbs.h>
+
+#include <memtool/report_info.h>
 
 #include "each_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool leaks: what grows step after step. */
 #include <memtool/leaks.h>
-#include <memtool/report_analyses.h>
+#include <memtool/report_leaks.h>
 
 #include "analysis_run.h"
 #include "command.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memory: which stacks hold memory. */
 #include <memtool/query.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_folded.h>
+#include <memtool/report_memory.h>
 
 #include "each_file.h"
 #include "flame_picture.h"

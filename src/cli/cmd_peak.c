@@ -2,7 +2,7 @@
 /* memtool peak: who holds memory at the peak, or at another moment. */
 #include <memtool/peak.h>
 #include <memtool/query.h>
-#include <memtool/report_analyses.h>
+#include <memtool/report_peak.h>
 
 #include "analysis_run.h"
 #include "command.h"

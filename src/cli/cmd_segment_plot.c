@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include <memtool/checked.h>
+#include <memtool/page.h>
 #include <memtool/plot.h>
+#include <memtool/plots.h>
 #include <memtool/query.h>
 #include <memtool/report_plots.h>
 
+#include "page_output.h"
 #include "picture.h"
 #include "plot_verbs.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* segments: which segment holds what. */
-#include <memtool/report_verbs.h>
+
+#include <memtool/report_folded.h>
+#include <memtool/report_segments.h>
 
 #include "each_file.h"
 #include "flame_picture.h"

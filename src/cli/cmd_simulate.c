@@ -4,8 +4,8 @@
 
 #include <memtool/account.h>
 #include <memtool/conf_explain.h>
+#include <memtool/report_labels.h>
 #include <memtool/report_simulate.h>
-#include <memtool/report_verbs.h>
 #include <memtool/settings.h>
 #include <memtool/write.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stats: how much is allocated, active, reserved, lost. */
-#include <memtool/report_verbs.h>
+
+#include <memtool/report_stats.h>
 
 #include "card_figures.h"
 #include "each_file.h"

@@ -6,7 +6,7 @@
 #include <memtool/cut_trace.h>
 #include <memtool/query.h>
 #include <memtool/read.h>
-#include <memtool/report_analyses.h>
+#include <memtool/report_summary.h>
 #include <memtool/summary.h>
 #include <memtool/unpacked.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* trace: what happened, in order. */
 #include <memtool/query.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_trace.h>
 
 #include "each_file.h"
 

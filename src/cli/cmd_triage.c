@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include <memtool/read.h>
-#include <memtool/report_analyses.h>
+#include <memtool/report_peak_label.h>
 #include <memtool/report_triage.h>
 #include <memtool/unpacked.h>
 

@@ -2,9 +2,7 @@
 /* trace_plot and segment_plot with -o x.html: the interactive page instead of a picture. */
 #include <string.h>
 
-#include <memtool/page.h>
-
-#include "picture.h"
+#include "page_output.h"
 
 bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p)
 {

@@ -3,7 +3,6 @@
 #ifndef MEMTOOL_CLI_PICTURE_H
 #define MEMTOOL_CLI_PICTURE_H
 
-#include <memtool/page.h>
 #include <memtool/plot.h>
 
 #include "command.h"
@@ -57,13 +56,5 @@ struct mt_picture_panels {
 /* Draws them to where the target says, if anywhere. Returns the exit code. */
 int mt_picture_draw(struct mt_cli *cli, const struct mt_common *common, const struct mt_picture *p,
                     const struct mt_picture_target *target, const struct mt_picture_panels *panels);
-
-/* Whether -o or --format asks for the interactive page. */
-bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
-
-/* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the
- * exit code. */
-int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **files, size_t n_files,
-                   struct mt_page_options *o);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef MEMTOOL_PLOT_CHART_H
 #define MEMTOOL_PLOT_CHART_H
 
+#include <memtool/plots.h>
+
 #include "label.h"
 #include "scene.h"
 

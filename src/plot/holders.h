@@ -3,6 +3,9 @@
 #ifndef MEMTOOL_PLOT_HOLDERS_H
 #define MEMTOOL_PLOT_HOLDERS_H
 
+#include <memtool/state.h>
+#include <memtool/timeline.h>
+
 #include "palette.h"
 
 #define MT_HOLDERS 11

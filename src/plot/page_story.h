@@ -4,6 +4,7 @@
 #define MEMTOOL_PLOT_PAGE_STORY_H
 
 #include <memtool/plot.h>
+#include <memtool/timeline.h>
 
 struct mt_page_story {
     struct mt_buf growth;        /* what memory does from step to step; may be empty */

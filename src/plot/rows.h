@@ -4,6 +4,7 @@
 #define MEMTOOL_PLOT_ROWS_H
 
 #include <memtool/plot.h>
+#include <memtool/state.h>
 #include <memtool/vec.h>
 
 /* A part of a segment on one line; a segment wider than a line has several. */

@@ -8,6 +8,7 @@
 #ifndef MEMTOOL_PLOT_STACK_COLORS_H
 #define MEMTOOL_PLOT_STACK_COLORS_H
 
+#include <memtool/timeline.h>
 #include <memtool/vec.h>
 
 #include "palette.h"

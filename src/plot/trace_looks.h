@@ -7,6 +7,8 @@
 #ifndef MEMTOOL_PLOT_TRACE_LOOKS_H
 #define MEMTOOL_PLOT_TRACE_LOOKS_H
 
+#include <memtool/plots.h>
+
 #include "trace_words.h"
 
 struct mt_band_look {

@@ -4,6 +4,8 @@
 #ifndef MEMTOOL_PLOT_TRACE_WORDS_H
 #define MEMTOOL_PLOT_TRACE_WORDS_H
 
+#include <memtool/plots.h>
+
 #include "label.h"
 
 /* "Memory over time", "Reserved memory over time". */

@@ -2,7 +2,7 @@
 /* compare: what grew and what shrank between two snapshots. */
 #include <inttypes.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_compare.h>
 
 #include "figures.h"
 #include "json_put.h"

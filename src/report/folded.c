@@ -6,8 +6,9 @@
  */
 #include <inttypes.h>
 
+#include <memtool/fold.h>
 #include <memtool/keys.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_folded.h>
 
 struct folding {
     const struct mt_report *r;

@@ -2,7 +2,7 @@
 /* frag/1. All causes but rounding_bytes sum to reserved - allocated. */
 #include <inttypes.h>
 
-#include <memtool/report_analyses.h>
+#include <memtool/report_frag.h>
 
 #include "json_put.h"
 

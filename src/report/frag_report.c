@@ -4,8 +4,8 @@
 
 #include <memtool/checked.h>
 #include <memtool/query.h>
-#include <memtool/report_analyses.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_frag.h>
+#include <memtool/report_labels.h>
 #include <memtool/settings.h>
 
 enum { BAR = 24, FEW_SOURCES = 2 /* stacks a source, without -v */ };

@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include <memtool/checked.h>
-#include <memtool/report_verbs.h>
+#include <memtool/era.h>
+#include <memtool/report_info.h>
+#include <memtool/report_trust.h>
 
 #include "account_report.h"
 #include "figures.h"

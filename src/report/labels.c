@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of streams and pools, the same in every report. */
 #include <inttypes.h>
+#include <stdio.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
 
 struct mt_size_text mt_device_label(int32_t device)
 {

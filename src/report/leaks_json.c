@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* leaks/1. What a verdict of "unknown" leaves open is null. */
-#include <memtool/report_analyses.h>
+
+#include <memtool/report_leaks.h>
 
 #include "json_put.h"
 

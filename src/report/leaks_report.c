@@ -4,8 +4,8 @@
 #include <limits.h>
 
 #include <memtool/account.h>
-#include <memtool/report_analyses.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_leaks.h>
 #include <memtool/units.h>
 
 enum { SPARK_LEFT = 11, SPARK_COLUMNS = 48, SPARK_LEAST = 8 };

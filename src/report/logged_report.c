@@ -2,7 +2,7 @@
 /* Tables of memory_summary() found in logs: one row a table, or two logs side by side. */
 #include <inttypes.h>
 
-#include <memtool/report_analyses.h>
+#include <memtool/report_summary.h>
 
 #include "json_put.h"
 

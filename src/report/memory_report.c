@@ -2,7 +2,8 @@
 /* memory: which stacks hold the active memory at the dump. */
 #include <inttypes.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_memory.h>
 
 #include "figures.h"
 #include "json_put.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* peak/1. Groups other than stacks stand under `groups`, with the name that the text shows. */
-#include <memtool/report_analyses.h>
+
+#include <memtool/report_peak.h>
+#include <memtool/report_peak_label.h>
 
 #include "json_put.h"
 

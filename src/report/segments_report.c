@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 #include <memtool/keys.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_segments.h>
 
 #include "figures.h"
 #include "json_put.h"

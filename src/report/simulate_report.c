@@ -2,8 +2,8 @@
 /* simulate as text and CSV: what the runs rest on, one row a run, and what it comes to. */
 #include <string.h>
 
+#include <memtool/report_labels.h>
 #include <memtool/report_simulate.h>
-#include <memtool/report_verbs.h>
 
 #include "figures.h"
 

@@ -2,7 +2,7 @@
 /* stats/1: the totals as JSON. */
 #include <inttypes.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_stats.h>
 
 #include "account_report.h"
 #include "json_put.h"

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_stats.h>
 
 #include "stats_sections.h"
 

@@ -9,7 +9,7 @@
 #include <memtool/checked.h>
 #include <memtool/mem.h>
 #include <memtool/page_map.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
 
 #include "figures.h"
 

@@ -6,7 +6,9 @@
 #include <inttypes.h>
 
 #include <memtool/page_map.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_stats.h>
+#include <memtool/report_trust.h>
 
 #include "account_report.h"
 #include "figures.h"

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <memtool/report_analyses.h>
+#include <memtool/report_summary.h>
 
 #include "json_put.h"
 

@@ -4,6 +4,8 @@
  * it or not, so that the same memory has the same name however little is shown. A label is made
  * once a stack.
  */
+#include <memtool/report_labels.h>
+
 #include "trace_report.h"
 
 #include "json_put.h"

@@ -5,7 +5,7 @@
 
 #include <memtool/arena.h>
 #include <memtool/names.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_trace.h>
 
 struct mt_listing {
     const struct mt_report *r;

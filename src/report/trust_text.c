@@ -3,7 +3,8 @@
 #include <inttypes.h>
 
 #include <memtool/account.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_labels.h>
+#include <memtool/report_trust.h>
 
 struct saying {
     struct mt_buf *b;

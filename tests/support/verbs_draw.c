@@ -4,6 +4,7 @@
 
 #include <memtool/page.h>
 #include <memtool/plot.h>
+#include <memtool/plots.h>
 #include <memtool/query.h>
 
 #include "verbs.h"

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The reports of the text verbs over a snapshot that may say anything. */
 #include <memtool/diff.h>
-#include <memtool/report_verbs.h>
+#include <memtool/report_compare.h>
+#include <memtool/report_folded.h>
+#include <memtool/report_info.h>
+#include <memtool/report_segments.h>
+#include <memtool/report_stats.h>
+#include <memtool/report_trace.h>
 
 #include "verbs.h"
 

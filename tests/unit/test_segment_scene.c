@@ -2,6 +2,8 @@
 /* Pictures of the allocator's state. */
 #include <string.h>
 
+#include <memtool/plots.h>
+
 #include "plot/rows.h"
 
 #include "made_trace.h"

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <memtool/plots.h>
+
 #include "plot/painters.h"
 
 #include "made_trace.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The interactive page as the output of a verb that draws. */
+#ifndef MEMTOOL_CLI_PAGE_OUTPUT_H
+#define MEMTOOL_CLI_PAGE_OUTPUT_H
+
+#include <memtool/page.h>
+
+#include "picture.h"
+
+/* Whether -o or --format asks for the interactive page. */
+bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
+
+/* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the
+ * exit code. */
+int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **files, size_t n_files,
+                   struct mt_page_options *o);
+
+#endif
