@@ -72,7 +72,7 @@ ALL_LDLIBS := $(DEPS_LIBS) -lm -lpthread -ldl $(LDLIBS)
 
 # ---- files --------------------------------------------------------------------------------------
 
-SOURCES := $(sort $(wildcard src/*/*.c))
+SOURCES := $(sort $(shell find src -name '*.c'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 MAIN_OBJECT := $(BUILD)/src/cli/main.o
 # the preload takes the names of dlsym and CUDA: it is a part of libmemtool_alloc.so alone
@@ -108,7 +108,7 @@ $(BUILD)/%.o: %.c $(FLAGS_STAMP)
 $(BUILD)/libmemtool.a: $(LIB_OBJECTS)
 	@echo "  AR   $@"
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) qcs $@ $^ # q: two files of one name are two members
 
 $(BUILD)/memtool: $(MAIN_OBJECT) $(BUILD)/libmemtool.a
 	@echo "  LD   $@"

@@ -2,7 +2,7 @@
 # The live allocator: libmemtool_alloc.so, its fake driver and its tests. Needs a C compiler and
 # libc, none of the libraries of the command line.
 
-LIVE_SOURCES := $(sort $(wildcard src/live/*.c src/allocator/*.c src/torch/*.c src/support/*.c))
+LIVE_SOURCES := $(sort $(shell find src/live src/allocator src/torch src/support -name '*.c'))
 # the preload takes names of libc and CUDA: it stays out of the unit tests
 LIVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/live/preload_%,$(LIVE_SOURCES)))
 FAKE_CUDA := $(BUILD)/tests/fake_cuda/libcuda.so.1
