@@ -76,7 +76,7 @@ SOURCES := $(sort $(shell find src -name '*.c'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 MAIN_OBJECT := $(BUILD)/src/cli/main.o
 # the preload takes the names of dlsym and CUDA: it is a part of libmemtool_alloc.so alone
-LIB_OBJECTS := $(filter-out $(MAIN_OBJECT) $(BUILD)/src/live/preload_%,$(OBJECTS))
+LIB_OBJECTS := $(filter-out $(MAIN_OBJECT) $(BUILD)/src/live/preload/%,$(OBJECTS))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -251,9 +251,10 @@ BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR ?= $(DATADIR)/zsh/site-functions
 FISHDIR ?= $(DATADIR)/fish/vendor_completions.d
 INSTALL ?= install
+HEADERS := $(patsubst include/%,%,$(sort $(wildcard include/memtool/*.h)))
 MAN_PAGES := $(sort $(wildcard man/*.[1-9]))
 INSTALLED = $(BINDIR)/memtool $(BASHDIR)/memtool $(ZSHDIR)/_memtool $(FISHDIR)/memtool.fish \
-  $(LIBDIR)/libmemtool_alloc.so $(LIBDIR)/pkgconfig/memtool-alloc.pc $(INCLUDEDIR)/memtool/alloc.h \
+  $(LIBDIR)/libmemtool_alloc.so $(LIBDIR)/pkgconfig/memtool-alloc.pc $(addprefix $(INCLUDEDIR)/,$(HEADERS)) \
   $(DATADIR)/memtool/memtool_torch.py \
   $(foreach p,$(MAN_PAGES),$(MANDIR)/man$(subst .,,$(suffix $(p)))/$(notdir $(p)))
 
@@ -269,7 +270,7 @@ install: $(BUILD)/memtool $(BUILD)/libmemtool_alloc.so $(addprefix $(BUILD)/comp
 	$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_memtool
 	$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/memtool.fish
 	$(INSTALL) -m 755 $(BUILD)/libmemtool_alloc.so $(DESTDIR)$(LIBDIR)/libmemtool_alloc.so
-	$(INSTALL) -m 644 include/memtool/alloc.h $(DESTDIR)$(INCLUDEDIR)/memtool/alloc.h
+	$(INSTALL) -m 644 $(addprefix include/,$(HEADERS)) $(DESTDIR)$(INCLUDEDIR)/memtool
 	$(INSTALL) -m 644 scripts/memtool_torch.py $(DESTDIR)$(DATADIR)/memtool/memtool_torch.py
 	sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	  scripts/packaging/memtool-alloc.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/memtool-alloc.pc

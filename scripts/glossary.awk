@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Makes C of src/report/glossary.txt: the table that include/memtool/explain.h declares.
+# Makes C of src/verbs/explain/glossary.txt: the table that src/verbs/explain/explain.h declares.
 #   awk -f scripts/glossary.awk glossary.txt > glossary.c
 # "@group TITLE" begins a group, "@topic NAME" a topic; "@also", "@summary" and "@see" belong to it, other lines
 # are its text. What stands before the first group says what the file is.
@@ -36,7 +36,7 @@ function fail(why) {
     failed = 1
     exit 1
 }
-BEGIN { n_topics = n_groups = 0; print "#include <memtool/explain.h>\n" }
+BEGIN { n_topics = n_groups = 0; print "#include \"verbs/explain/explain.h\"\n" }
 /^@group / { end_group(); group = substr($0, 8); next }
 group == "" { next }
 /^@topic / { end_topic(); topic = substr($0, 8); next }

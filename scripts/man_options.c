@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <memtool/keys.h>
+#include "torch/keys.h"
 
 #include "cli/frame.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /* mdoc takes a line that begins with . or ' as a request, and \ as an escape. */
 static void put_text(const char *text)

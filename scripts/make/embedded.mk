@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Files that are part of the library: the viewer of the interactive page, Python for capture, the glossary.
 
-VIEWER := src/plot/viewer
+VIEWER := src/verbs/plots/page/viewer
 VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js timeline.js \
   state.js list.js flame.js panel.js search.js main.js close.js)
 
@@ -12,7 +12,7 @@ $(BUILD)/embed: scripts/embed.c
 $(BUILD)/generated/viewer.c: $(BUILD)/embed $(VIEWER)/page.html $(VIEWER)/style.css $(VIEWER_SCRIPT)
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
-	$(Q){ echo '#include "plot/page_parts.h"'; $(BUILD)/embed markup $(VIEWER)/page.html && \
+	$(Q){ echo '#include "verbs/plots/page/page_parts.h"'; $(BUILD)/embed markup $(VIEWER)/page.html && \
 	  $(BUILD)/embed style $(VIEWER)/style.css && $(BUILD)/embed script $(VIEWER_SCRIPT); } > $@
 
 $(BUILD)/generated/viewer.o: $(BUILD)/generated/viewer.c $(FLAGS_STAMP)
@@ -26,10 +26,10 @@ check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromi
 
 # The Python files that capture gives to its child.
 
-$(BUILD)/generated/capture_python.c: $(BUILD)/embed src/cli/python/sitecustomize.py scripts/memtool_torch.py
+$(BUILD)/generated/capture_python.c: $(BUILD)/embed src/verbs/capture/python/sitecustomize.py scripts/memtool_torch.py
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
-	$(Q){ echo '#include "cli/capture.h"'; $(BUILD)/embed sitecustomize src/cli/python/sitecustomize.py && \
+	$(Q){ echo '#include "verbs/capture/capture.h"'; $(BUILD)/embed sitecustomize src/verbs/capture/python/sitecustomize.py && \
 	  $(BUILD)/embed memtool_torch scripts/memtool_torch.py; } > $@
 
 $(BUILD)/generated/capture_python.o: $(BUILD)/generated/capture_python.c $(FLAGS_STAMP)
@@ -39,7 +39,7 @@ LIB_OBJECTS += $(BUILD)/generated/capture_python.o
 
 # The topics of explain.
 
-$(BUILD)/generated/glossary.c: scripts/glossary.awk src/report/glossary.txt
+$(BUILD)/generated/glossary.c: scripts/glossary.awk src/verbs/explain/glossary.txt
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
 	$(Q)LC_ALL=C awk -f $^ > $@

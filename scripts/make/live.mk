@@ -4,7 +4,7 @@
 
 LIVE_SOURCES := $(sort $(shell find src/live src/allocator src/torch src/support -name '*.c'))
 # the preload takes names of libc and CUDA: it stays out of the unit tests
-LIVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/live/preload_%,$(LIVE_SOURCES)))
+LIVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/live/preload/%,$(LIVE_SOURCES)))
 FAKE_CUDA := $(BUILD)/tests/fake_cuda/libcuda.so.1
 
 # cuda.h, where there is one, only to compare its layouts with memtool's own

@@ -3,20 +3,20 @@
  * The frame of the verbs that look at one device after the other. A filter that names what is not
  * in the file, or hides everything, is an error of the call: a verdict on nothing is none.
  */
-#include "analysis_run.h"
+#include "cli/analysis_run.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/query.h>
-#include <memtool/report_trust.h>
-#include <memtool/totals.h>
-#include <memtool/trust.h>
-#include <memtool/units.h>
+#include "heap/walk/query.h"
+#include "print/trust_text.h"
+#include "heap/sums/totals.h"
+#include "heap/sums/trust.h"
+#include "support/units.h"
 
-#include "slurp.h"
+#include "cli/slurp.h"
 
 struct file_run {
     struct mt_cli *cli;

@@ -3,11 +3,10 @@
 #ifndef MEMTOOL_CLI_ANALYSIS_RUN_H
 #define MEMTOOL_CLI_ANALYSIS_RUN_H
 
-#include <memtool/categories.h>
-#include <memtool/filter.h>
-#include <memtool/replay.h>
-
-#include "command.h"
+#include "cli/command.h"
+#include "heap/stacks/categories.h"
+#include "heap/stacks/filter.h"
+#include "heap/walk/replay.h"
 
 /* One device of one file. */
 struct mt_device_run {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The card's own figures: one number, or what nvidia-smi printed. */
-#include <memtool/units.h>
-
-#include "card_figures.h"
+#include "cli/card_figures.h"
+#include "support/units.h"
 
 #include <inttypes.h>
 
-#include "slurp.h"
+#include "cli/slurp.h"
 
 #define AT(field) offsetof(struct mt_card_settings, field)
 

@@ -3,9 +3,8 @@
 #ifndef MEMTOOL_CLI_CARD_FIGURES_H
 #define MEMTOOL_CLI_CARD_FIGURES_H
 
-#include <memtool/account.h>
-
-#include "command.h"
+#include "cli/command.h"
+#include "heap/sums/account.h"
 
 struct mt_card_settings {
     uint64_t device_used;

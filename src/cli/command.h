@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a verb is. Each src/cli/cmd_<name>.c exports one `const struct mt_command`, placed first in
- * its file, and commands.c lists it. Parsing, range errors, --help, completion and the OPTIONS part
+ * What a verb is. Each src/verbs/<name>/cmd.c exports one `const struct mt_command`, placed first
+ * in its file; commands.c lists it. Parsing, range errors, --help, completion and the OPTIONS part
  * of the man page all come from the option tables.
  *
- * To add a verb: write cmd_<name>.c, add a line to commands.c, a page man/memtool-<name>.1 (its
- * OPTIONS part is generated: make man), golden tests in tests/cli/<name>/.
+ * To add a verb: write verbs/<name>/cmd.c, add a line to commands.c, a page man/memtool-<name>.1
+ * (its OPTIONS part is generated: make man), golden tests in tests/cli/<name>/.
  */
 #ifndef MEMTOOL_CLI_COMMAND_H
 #define MEMTOOL_CLI_COMMAND_H
@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <memtool/error.h>
-#include <memtool/filter.h>
-#include <memtool/moment.h>
-#include <memtool/report.h>
+#include "heap/stacks/filter.h"
+#include "heap/walk/moment.h"
+#include "print/report.h"
+#include "support/error.h"
 
 enum mt_option_kind {
     MT_OPTION_FLAG,   /* bool */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of verbs, in the order of --help. How to add one is told in command.h. */
-#include "command.h"
+#include "cli/command.h"
 
 extern const struct mt_command mt_cmd_info;
 extern const struct mt_command mt_cmd_triage;

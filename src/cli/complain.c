@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memtool/mem.h>
-
-#include "frame.h"
+#include "cli/frame.h"
+#include "support/mem.h"
 
 static void put_safe(struct mt_cli *cli, const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The frame of verbs that answer for one file after the other. */
-#include "each_file.h"
+#include "cli/each_file.h"
 
 static int one_file(struct mt_cli *cli, const struct mt_common *common,
                     const struct mt_filter *filter, const struct mt_report *r,

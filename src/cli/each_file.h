@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_CLI_EACH_FILE_H
 #define MEMTOOL_CLI_EACH_FILE_H
 
-#include "command.h"
+#include "cli/command.h"
 
 struct mt_each_file {
     /* Analyses and prints one snapshot. */

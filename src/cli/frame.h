@@ -3,9 +3,8 @@
 #ifndef MEMTOOL_CLI_FRAME_H
 #define MEMTOOL_CLI_FRAME_H
 
-#include <memtool/alloc_conf.h>
-
-#include "command.h"
+#include "cli/command.h"
+#include "torch/alloc_conf.h"
 
 /* Streams, terminal, environment; before options are read. */
 void mt_cli_init(struct mt_cli *cli);

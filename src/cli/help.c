@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frame.h"
-#include "options.h"
+#include "cli/frame.h"
+#include "cli/options/options.h"
 
 static bool same_name(const char *a, const char *b)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a snapshot for a verb: limits, the progress line on a terminal, what was salvaged. */
-#include <memtool/cut_trace.h>
-#include <memtool/read.h>
-
-#include "frame.h"
-#include "progress.h"
+#include "cli/frame.h"
+#include "cli/progress.h"
+#include "heap/walk/cut_trace.h"
+#include "snapshot/read/read.h"
 
 static struct mt_read_options read_options(struct mt_cli *cli, const struct mt_common *common,
                                            struct mt_progress *progress)

@@ -4,15 +4,14 @@
  *
  * main finds the verb, lets the option tables fill its settings, runs it, and turns what happened
  * to standard output into the exit code. Everything else stands elsewhere: the verbs in
- * cmd_<name>.c, their list in commands.c, options in options.c, help in help.c.
+ * verbs/<name>/cmd.c, their list in commands.c, options in options/options.c, help in help.c.
  */
 #include <string.h>
 
-#include <memtool/mem.h>
 #include <memtool/version.h>
-
-#include "frame.h"
-#include "options.h"
+#include "cli/frame.h"
+#include "cli/options/options.h"
+#include "support/mem.h"
 
 /* Common options may stand before the verb: finds the verb and moves it in front of them, so that
  * args[0] is the verb (or NULL when there is none) and the rest its arguments. Returns an exit

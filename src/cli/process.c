@@ -19,10 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <memtool/hash.h>
-#include <memtool/mem.h>
-
-#include "frame.h"
+#include "cli/frame.h"
+#include "support/hash.h"
+#include "support/mem.h"
 
 void mt_cli_die_nomem(void)
 {

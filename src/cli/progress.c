@@ -3,7 +3,7 @@
  * "reading snap.pickle  412/980 MiB  42%  eta 1s", on a terminal only, from half a second on, at
  * most ten times a second, gone when reading ends.
  */
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <inttypes.h>
 #include <time.h>

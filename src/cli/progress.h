@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_CLI_PROGRESS_H
 #define MEMTOOL_CLI_PROGRESS_H
 
-#include "command.h"
+#include "cli/command.h"
 
 struct mt_progress {
     struct mt_cli *cli;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts are read whole, up to a limit: /dev/zero and a log that never ends are files too. */
-#include "slurp.h"
+#include "cli/slurp.h"
 
 #include <errno.h>
 #include <string.h>

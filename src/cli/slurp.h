@@ -3,9 +3,8 @@
 #ifndef MEMTOOL_CLI_SLURP_H
 #define MEMTOOL_CLI_SLURP_H
 
-#include <memtool/units.h>
-
-#include "command.h"
+#include "cli/command.h"
+#include "support/units.h"
 
 /* The most that any text may have, in bytes: 1 GiB. What is larger is no log of a training job. */
 #define MT_SLURP_MOST MT_GIB

@@ -2,7 +2,7 @@
 /* "Did you mean": the nearest of some names by edit distance (insert, delete, replace, swap). */
 #include <string.h>
 
-#include "options.h"
+#include "cli/options/options.h"
 
 enum { MAX_WORD = 40, MAX_EDITS = 2, SHORT_WORD = 4 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which PyTorch release a snapshot's settings and allocator are taken to be of, and what is said of
  * releases that memtool does not know yet. */
-#include "frame.h"
+#include "cli/frame.h"
 
 void mt_cli_note_release(struct mt_cli *cli, const struct mt_common *common,
                          mt_torch_release release)

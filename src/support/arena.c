@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks of 64 KiB; what is larger gets a chunk of its own, linked behind the current one. */
-#include <memtool/arena.h>
+#include "support/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <memtool/mem.h>
+#include "support/mem.h"
 
 enum { CHUNK_BYTES = 64 * 1024 };
 

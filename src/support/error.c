@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Filling errors, and the two tables behind a status: exit code and text. */
-#include <memtool/error.h>
+#include "support/error.h"
 
 #include <errno.h>
 #include <stdarg.h>

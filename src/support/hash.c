@@ -4,11 +4,11 @@
  * Removal from the map shifts the following run back, so there are no tombstones and a map that is
  * used as a live set (allocate, free, allocate ...) never degrades.
  */
-#include <memtool/hash.h>
+#include "support/hash.h"
 
 #include <string.h>
 
-#include <memtool/mem.h>
+#include "support/mem.h"
 
 uint64_t mt_hash_bytes(const void *p, size_t n, uint64_t seed)
 {

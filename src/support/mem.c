@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* malloc with checked products; for a thread that must do without it, pages of its own. */
 #define _DEFAULT_SOURCE 1 /* MAP_ANONYMOUS */
-#include <memtool/mem.h>
+#include "support/mem.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <memtool/checked.h>
+#include "support/checked.h"
 
 enum { CHUNK = 1 << 20 };
 static const uint64_t own_mark = 0x6d656d746f6f6c21u; /* before every piece of careful memory */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The characters that are written as an escape wherever text of the input is printed. */
-#include <memtool/safe_char.h>
-
-#include <memtool/compiler.h>
+#include "support/safe_char.h"
+#include "support/compiler.h"
 
 /* First and last code point of the ranges that must not reach a terminal. */
 static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Byte strings and the growing buffer. */
-#include <memtool/str.h>
+#include "support/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <memtool/vec.h>
+#include "support/vec.h"
 
 int mt_str_compare(struct mt_str a, struct mt_str b)
 {

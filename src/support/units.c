@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes and times as text, and back. Sizes are read with integers only: 64 bits stay exact. */
-#include <memtool/units.h>
+#include "support/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <memtool/checked.h>
+#include "support/checked.h"
 
 static const char *const UNIT_NAMES[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Growth of the arrays of vec.h. */
 #define _DEFAULT_SOURCE /* madvise */
-#include <memtool/units.h>
-#include <memtool/vec.h>
+#include "support/vec.h"
+#include "support/units.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of the settings, since when PyTorch knows them, and which one a misspelt word means. */
-#include "conf_keys.h"
+#include "torch/conf_keys.h"
 
 #define X(id, name, since, until) [MT_CONF_##id] = {name, since, until},
 const struct mt_conf_key_row MT_CONF_KEYS[MT_CONF_KEY_COUNT] = {MT_CONF_KEY_MAP(X)};

@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_TORCH_CONF_KEYS_H
 #define MEMTOOL_TORCH_CONF_KEYS_H
 
-#include <memtool/alloc_conf.h>
+#include "torch/alloc_conf.h"
 
 struct mt_conf_key_row {
     const char *name;

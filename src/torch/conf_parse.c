@@ -6,15 +6,15 @@
  * comes first. Where PyTorch runs past its tokens the process dies without an exception; here that
  * is `dies`.
  */
-#include <memtool/alloc_conf.h>
+#include "torch/alloc_conf.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include <memtool/torch_rules.h>
+#include "torch/torch_rules.h"
 
-#include "conf_keys.h"
-#include "conf_tokens.h"
+#include "torch/conf_keys.h"
+#include "torch/conf_tokens.h"
 
 /* ---- items ---- */
 

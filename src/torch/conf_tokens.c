@@ -3,7 +3,7 @@
  * Tokens as PyTorch cuts them: at commas, colons and brackets, while blanks vanish wherever they
  * stand, in the midst of a word too. Numbers may carry junk behind their digits.
  */
-#include "conf_tokens.h"
+#include "torch/conf_tokens.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #ifndef MEMTOOL_TORCH_CONF_TOKENS_H
 #define MEMTOOL_TORCH_CONF_TOKENS_H
 
-#include <memtool/alloc_conf.h>
-#include <memtool/compiler.h>
+#include "support/compiler.h"
+#include "torch/alloc_conf.h"
 
 /* Longer words are cut: no key and no number that fits is as long. */
 enum { MT_CONF_WORD_MAX = 96 };

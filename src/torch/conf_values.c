@@ -2,9 +2,8 @@
 /*
  * What each key of the settings takes, and what PyTorch says when it is given something else.
  */
-#include "conf_tokens.h"
-
-#include <memtool/units.h>
+#include "support/units.h"
+#include "torch/conf_tokens.h"
 
 static bool is_power_of_2(uint64_t n)
 {

@@ -4,8 +4,8 @@
  * the release holds. Rows were read in the sources of 1.13, 2.0, 2.1, 2.4, 2.6 and the trunk after
  * 2.13; 2.11 was measured.
  */
-#include <memtool/compiler.h>
-#include <memtool/torch_rules.h>
+#include "support/compiler.h"
+#include "torch/torch_rules.h"
 
 /* clang-format off */
 /* What holds since when; a line a change. */

@@ -5,7 +5,7 @@
  * powers of two, with one D for each doubling of size. Source: PyTorch
  * c10/cuda/CUDACachingAllocator.cpp, round_size and roundup_power2_next_division.
  */
-#include <memtool/torch_rules.h>
+#include "torch/torch_rules.h"
 
 struct mt_torch_rules mt_torch_rules_of(const struct mt_alloc_settings *settings,
                                         mt_torch_release release)

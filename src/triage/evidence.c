@@ -4,10 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <memtool/checked.h>
-#include <memtool/units.h>
-
-#include "triage_state.h"
+#include "support/checked.h"
+#include "support/units.h"
+#include "triage/triage_state.h"
 
 static struct mt_size_text size(uint64_t bytes)
 {

@@ -4,11 +4,11 @@
  * rules give the verdict, and the advice is worded. Everything handed out lives in the arena of the
  * triage.
  */
-#include "triage_state.h"
+#include "triage/triage_state.h"
 
 #include <inttypes.h>
 
-#include <memtool/mem.h>
+#include "support/mem.h"
 
 static const struct {
     const char *id, *text;

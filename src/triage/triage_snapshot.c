@@ -9,16 +9,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <memtool/checked.h>
-#include <memtool/device_segments.h>
-#include <memtool/frames.h>
-#include <memtool/peak.h>
-#include <memtool/query.h>
-#include <memtool/settings.h>
-#include <memtool/simulate.h> /* and through it the settings that it replays */
-#include <memtool/units.h>
+#include "support/checked.h"
+#include "snapshot/model/device_segments.h"
+#include "heap/stacks/frames.h"
+#include "heap/findings/peak.h"
+#include "heap/walk/query.h"
+#include "snapshot/model/settings.h"
+#include "verbs/simulate/simulate.h" /* and through it the settings that it replays */
+#include "support/units.h"
 
-#include "triage_state.h"
+#include "triage/triage_state.h"
 
 /* What a command needs in front of a file that is damaged. */
 #define SALVAGE "--salvage "

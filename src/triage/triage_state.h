@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The inside of a triage, for the files that fill its evidence. */
-#ifndef MT_TRIAGE_TRIAGE_STATE_H
-#define MT_TRIAGE_TRIAGE_STATE_H
+#ifndef MEMTOOL_TRIAGE_TRIAGE_STATE_H
+#define MEMTOOL_TRIAGE_TRIAGE_STATE_H
 
-#include <memtool/account.h>
-#include <memtool/frag.h>
-#include <memtool/leaks.h>
-#include <memtool/peak.h>
-#include <memtool/settings.h>
-#include <memtool/simulate.h>
-
-#include "advice.h"
-#include "log.h"
-#include "rules.h"
+#include "heap/findings/frag.h"
+#include "heap/findings/leaks.h"
+#include "heap/findings/peak.h"
+#include "heap/sums/account.h"
+#include "snapshot/model/settings.h"
+#include "triage/advice/advice.h"
+#include "triage/log/log.h"
+#include "triage/rules/rules.h"
+#include "verbs/simulate/simulate.h"
 
 /* Settings that are replayed at most; expandable segments come first where they were not on. */
 #define MT_SHOT_TRIALS 4

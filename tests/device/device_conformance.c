@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include <memtool/allocator.h>
+#include "allocator/core/allocator.h"
 
 enum { MAX_EVENTS = 64 };
 

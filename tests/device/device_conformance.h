@@ -6,7 +6,7 @@
 #ifndef TESTS_DEVICE_CONFORMANCE_H
 #define TESTS_DEVICE_CONFORMANCE_H
 
-#include <memtool/device.h>
+#include "allocator/device/device.h"
 
 /* Runs everything on a device that holds nothing yet and has at least 1 GiB free; every failure
  * goes to `say`. Returns the number of failures; *checks counts what was looked at. */

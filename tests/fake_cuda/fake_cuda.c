@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocator/cuda_driver.h"
+#include "allocator/device/cuda_driver.h"
 
 #define FAKE_API __attribute__((visibility("default")))
 
@@ -247,7 +247,7 @@ static int current_device(void)
 
 /* declared through the same list that the library loads, so that the two cannot differ */
 #define X(member, symbol, need, arguments) FAKE_API int fake_##member arguments __asm__(symbol);
-#include "allocator/cuda_api.def"
+#include "allocator/device/cuda_api.def"
 #undef X
 
 int fake_init(unsigned flags)

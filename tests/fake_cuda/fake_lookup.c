@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/cuda_driver.h"
+#include "allocator/device/cuda_driver.h"
 #include "fake_cuda.h"
 
 #define FAKE_API __attribute__((visibility("default")))
 
 #define X(member, symbol, need, arguments) FAKE_API int fake_##member arguments __asm__(symbol);
-#include "allocator/cuda_api.def"
+#include "allocator/device/cuda_api.def"
 #undef X
 FAKE_API int cuCtxGetDevice(int *device);
 FAKE_API int cuMemAllocAsync(uint64_t *addr, size_t size, void *stream);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <memtool/allocator.h>
+#include "allocator/core/allocator.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

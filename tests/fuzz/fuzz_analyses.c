@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes that read as a snapshot go through the analyses of peak, leaks, frag and summary. The
  * first byte chooses the moment and the grouping. */
-#include <memtool/read.h>
+#include "snapshot/read/read.h"
 
 #include "verbs.h"
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include <memtool/report_conf.h>
+#include "verbs/conf/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

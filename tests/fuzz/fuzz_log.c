@@ -2,7 +2,7 @@
 /* The log reader: any bytes in pieces of any size give a verdict, the same as in one piece. */
 #include <stdlib.h>
 
-#include <memtool/triage.h>
+#include "triage/triage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

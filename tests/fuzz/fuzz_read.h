@@ -3,8 +3,8 @@
 #ifndef MEMTOOL_FUZZ_READ_H
 #define MEMTOOL_FUZZ_READ_H
 
-#include <memtool/compiler.h>
-#include <memtool/read.h>
+#include "support/compiler.h"
+#include "snapshot/read/read.h"
 
 static inline void fuzz_read(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
  * A snapshot from any bytes through the analyses and reports of the text verbs: whatever a reader
  * lets through must not hurt them. The last byte chooses filters.
  */
-#include <memtool/read.h>
+#include "snapshot/read/read.h"
 
 #include "verbs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as results of earlier runs, and as the config.json of a model. */
-#include <memtool/report_estimate.h>
-#include <memtool/report_ranks.h>
+#include "verbs/estimate/print.h"
+#include "verbs/ranks/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include <memtool/categories.h>
-#include <memtool/read.h>
+#include "heap/stacks/categories.h"
+#include "snapshot/read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include <memtool/read.h>
-#include <memtool/str.h>
+#include "snapshot/read/read.h"
+#include "support/str.h"
 
 #include "verbs.h"
 

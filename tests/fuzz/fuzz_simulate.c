@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <memtool/builder.h>
-#include <memtool/keys.h>
-#include <memtool/simulate.h>
+#include "snapshot/model/builder.h"
+#include "torch/keys.h"
+#include "verbs/simulate/simulate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <memtool/smi.h>
-#include <memtool/summary.h>
+#include "heap/sums/smi.h"
+#include "verbs/summary/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A snapshot from any bytes: written, exported and compared. The last byte chooses filters. */
-#include <memtool/read.h>
+#include "snapshot/read/read.h"
 
 #include "verbs.h"
 

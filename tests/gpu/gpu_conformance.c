@@ -2,7 +2,7 @@
 /* The conformance suite of devices over every GPU that the process sees. */
 #include <stdio.h>
 
-#include <memtool/device_cuda.h>
+#include "allocator/device/device_cuda.h"
 
 #include "device/device_conformance.h"
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "allocator/cuda_driver.h"
+#include "allocator/device/cuda_driver.h"
 #include "cuda_program.h"
 
 static const char *mode = "";

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include <memtool/keys.h>
+#include "torch/keys.h"
 
 void made_begin(struct made *m)
 {

@@ -4,8 +4,8 @@
 #ifndef MEMTOOL_TESTS_MADE_TRACE_H
 #define MEMTOOL_TESTS_MADE_TRACE_H
 
-#include <memtool/builder.h>
-#include <memtool/replay.h>
+#include "snapshot/model/builder.h"
+#include "heap/walk/replay.h"
 
 #define MADE_MIB (UINT64_C(1) << 20)
 #define MADE_BASE UINT64_C(0x7f0000000000)

@@ -14,9 +14,9 @@
 #ifndef MEMTOOL_TESTS_MAKE_H
 #define MEMTOOL_TESTS_MAKE_H
 
-#include <memtool/builder.h>
-#include <memtool/filter.h>
-#include <memtool/keys.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/filter.h"
+#include "torch/keys.h"
 
 struct make {
     struct mt_builder *b;

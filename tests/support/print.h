@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_TESTS_PRINT_H
 #define MEMTOOL_TESTS_PRINT_H
 
-#include <memtool/report.h>
+#include "print/report.h"
 
 /* A report into memory: everything at its plainest. End with print_end. */
 struct print {

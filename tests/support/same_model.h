@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_TESTS_SAME_MODEL_H
 #define MEMTOOL_TESTS_SAME_MODEL_H
 
-#include <memtool/model.h>
+#include "snapshot/model/model.h"
 
 /* NULL when equal, else the name of the first thing that differs. */
 const char *same_model(const struct mt_snapshot *a, const struct mt_snapshot *b);

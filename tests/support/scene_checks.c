@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plot/painters.h"
+#include "draw/paint/painters.h"
 
 struct extent {
     double x1, y1, x2, y2;

@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_TESTS_SCENE_CHECKS_H
 #define MEMTOOL_TESTS_SCENE_CHECKS_H
 
-#include "plot/scene.h"
+#include "draw/scene.h"
 
 /* No two texts overlap, none reaches out of the picture. */
 void scene_check_texts(const struct mt_scene *s);

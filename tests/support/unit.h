@@ -11,7 +11,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include <memtool/str.h>
+#include "support/str.h"
 
 /* Runs cases that have loops, fixtures or a time limit; returns the exit code of main. */
 static inline int unit_run_cases(const char *title, TCase *cases)

@@ -6,7 +6,7 @@
 #ifndef MEMTOOL_TESTS_VERBS_H
 #define MEMTOOL_TESTS_VERBS_H
 
-#include <memtool/model.h>
+#include "snapshot/model/model.h"
 
 void verbs_analyse(const struct mt_snapshot *s, unsigned choice); /* peak, leaks, frag, summary */
 void verbs_report(const struct mt_snapshot *s, unsigned choice);  /* info, stats, trace, segments */

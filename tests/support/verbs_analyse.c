@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The analyses of peak, leaks, frag and summary over a snapshot that may say anything. */
-#include <memtool/frag.h>
-#include <memtool/leaks.h>
-#include <memtool/peak.h>
-#include <memtool/query.h>
-#include <memtool/summary.h>
+#include "heap/findings/frag.h"
+#include "heap/findings/leaks.h"
+#include "heap/findings/peak.h"
+#include "heap/walk/query.h"
+#include "verbs/summary/summary.h"
 
 #include "verbs.h"
 

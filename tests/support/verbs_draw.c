@@ -2,10 +2,10 @@
 /* Pictures, the page and the table of a snapshot that may say anything. */
 #include <stdlib.h>
 
-#include <memtool/page.h>
-#include <memtool/plot.h>
-#include <memtool/plots.h>
-#include <memtool/query.h>
+#include "verbs/plots/page/page.h"
+#include "draw/plot.h"
+#include "verbs/plots/plots.h"
+#include "heap/walk/query.h"
 
 #include "verbs.h"
 

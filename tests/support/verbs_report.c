@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The reports of the text verbs over a snapshot that may say anything. */
-#include <memtool/diff.h>
-#include <memtool/report_compare.h>
-#include <memtool/report_folded.h>
-#include <memtool/report_info.h>
-#include <memtool/report_segments.h>
-#include <memtool/report_stats.h>
-#include <memtool/report_trace.h>
+#include "verbs/compare/diff.h"
+#include "verbs/compare/print.h"
+#include "print/folded.h"
+#include "verbs/info/print.h"
+#include "verbs/segments/print.h"
+#include "verbs/stats/print.h"
+#include "verbs/trace/print.h"
 
 #include "verbs.h"
 

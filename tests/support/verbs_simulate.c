@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replays of a snapshot that may say anything; a run that is written must be a snapshot again. */
-#include <memtool/query.h>
-#include <memtool/simulate.h>
+#include "heap/walk/query.h"
+#include "verbs/simulate/simulate.h"
 
 #include "verbs.h"
 

@@ -3,13 +3,13 @@
  * exported, and compared with itself as two ranks. What is written must read back. */
 #include <stdlib.h>
 
-#include <memtool/budget.h>
-#include <memtool/export.h>
-#include <memtool/keep_categories.h>
-#include <memtool/read.h>
-#include <memtool/report_ranks.h>
-#include <memtool/slice.h>
-#include <memtool/write.h>
+#include "verbs/check/budget.h"
+#include "verbs/convert/export.h"
+#include "verbs/convert/keep_categories.h"
+#include "snapshot/read/read.h"
+#include "verbs/ranks/print.h"
+#include "verbs/convert/slice.h"
+#include "snapshot/write/write.h"
 
 #include "verbs.h"
 

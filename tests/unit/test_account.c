@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole account of a card: owners by stack, peaks, the card's figures, and sums that add up. */
-#include <memtool/account.h>
-#include <memtool/read.h>
+#include "heap/sums/account.h"
+#include "snapshot/read/read.h"
 
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include <check.h>
 #include <string.h>
 
-#include <memtool/allocator.h>
+#include "allocator/core/allocator.h"
 
 #include "unit.h"
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <memtool/allocator.h>
+#include "allocator/core/allocator.h"
 
-#include "allocator/alloc_core.h"
+#include "allocator/core/alloc_core.h"
 #include "unit.h"
 
 #define GIB (1024 * MT_MIB)

@@ -3,8 +3,8 @@
 #include <stdalign.h>
 #include <stdint.h>
 
-#include <memtool/arena.h>
-#include <memtool/vec.h>
+#include "support/arena.h"
+#include "support/vec.h"
 
 #include "unit.h"
 

@@ -2,8 +2,8 @@
 /* Round numbers. */
 #include <string.h>
 
-#include "plot/axis.h"
-#include "plot/scene.h"
+#include "draw/axis.h"
+#include "draw/scene.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged and hostile input: one row each, with the exact message and offset that it must give. */
-#include <memtool/read.h>
+#include "snapshot/read/read.h"
 
 #include "unit.h"
 

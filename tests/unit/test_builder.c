@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The builder: interning, rare columns, streams and pools, and what finishing fills in. */
-#include <memtool/builder.h>
-#include <memtool/keys.h>
+#include "snapshot/model/builder.h"
+#include "torch/keys.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules: their language, which one wins, and what lifetimes make of the backward part. */
-#include <memtool/categories.h>
+#include "heap/stacks/categories.h"
 
 #include "make.h"
 #include "unit.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/conf_explain.h>
+#include "verbs/conf/conf_explain.h"
 
 static struct mt_conf conf;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/allocator.h>
+#include "allocator/core/allocator.h"
 
 #include "../device/device_conformance.h"
 

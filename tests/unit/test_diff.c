@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two snapshots side by side. */
-#include <memtool/diff.h>
+#include "verbs/compare/diff.h"
 
 #include "make.h"
 #include "unit.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/builder.h>
-#include <memtool/keys.h>
-#include <memtool/read.h>
-#include <memtool/write.h>
+#include "snapshot/model/builder.h"
+#include "torch/keys.h"
+#include "snapshot/read/read.h"
+#include "snapshot/write/write.h"
 
 #include "unit.h"
 

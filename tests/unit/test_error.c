@@ -2,8 +2,8 @@
 /* Errors: texts that fit and that do not, context in front, and the exit code of every status. */
 #include <stdint.h>
 
-#include <memtool/error.h>
-#include <memtool/mem.h>
+#include "support/error.h"
+#include "support/mem.h"
 
 #include "unit.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/estimate.h>
-#include <memtool/report_estimate.h>
+#include "verbs/estimate/estimate.h"
+#include "verbs/estimate/print.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells of the CSV export: quotes, formulas, and frames beyond what is kept. */
-#include <memtool/export.h>
-#include <memtool/mem.h>
+#include "verbs/convert/export.h"
+#include "support/mem.h"
 
 #include "make.h"
 #include "print.h"

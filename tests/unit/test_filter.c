@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each filter alone over one small snapshot with two devices, three streams and a private pool. */
-#include <memtool/builder.h>
-#include <memtool/filter.h>
-#include <memtool/keys.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/filter.h"
+#include "torch/keys.h"
 
 #include "unit.h"
 

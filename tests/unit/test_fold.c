@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Folded lines, sums per stack, the tree of a flame graph. */
-#include <memtool/fold.h>
-#include <memtool/report_folded.h>
+#include "heap/stacks/fold.h"
+#include "print/folded.h"
 
 #include "make.h"
 #include "print.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each free byte is counted under one cause, and each hole is held by somebody. */
-#include <memtool/frag.h>
+#include "heap/findings/frag.h"
 
 #include "make.h"
 #include "unit.h"

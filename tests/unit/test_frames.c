@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which frame stands for a stack, and what functions are called. */
-#include <memtool/builder.h>
-#include <memtool/frames.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/frames.h"
 
 #include "unit.h"
 

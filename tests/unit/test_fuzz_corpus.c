@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <memtool/alloc_conf.h>
-#include <memtool/bytes.h>
-#include <memtool/categories.h>
-#include <memtool/keys.h>
+#include "torch/alloc_conf.h"
+#include "support/bytes.h"
+#include "heap/stacks/categories.h"
+#include "torch/keys.h"
 
-#include "triage/log_formats.h"
+#include "triage/log/log_formats.h"
 
 #include "unit.h"
 
@@ -73,7 +73,7 @@ static const struct opcode {
     uint8_t operand;
 } OPCODES[256] = {
 #define OP(code, name, operand, protocol) [code] = {#name, operand},
-#include "snapshot/pickle_ops.def"
+#include "snapshot/read/pickle_ops.def"
 #undef OP
 };
 

@@ -2,7 +2,7 @@
 /* The id map against a plain array, and interning: equal bytes, equal ids. */
 #include <stdio.h>
 
-#include <memtool/hash.h>
+#include "support/hash.h"
 
 #include "unit.h"
 

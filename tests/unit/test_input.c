@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "snapshot/input.h"
+#include "snapshot/read/input.h"
 
 #include "unit.h"
 

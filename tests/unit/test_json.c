@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <memtool/report.h>
+#include "print/report.h"
 #include <memtool/version.h>
 
 #include "print.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A line is what cJSON would have written, whatever the text holds. */
-#include "report/json_line.h"
+#include "print/json_line.h"
 
-#include <memtool/report.h>
+#include "print/report.h"
 
 #include "print.h"
 #include "unit.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/builder.h>
-#include <memtool/leaks.h>
-#include <memtool/moment.h>
+#include "snapshot/model/builder.h"
+#include "heap/findings/leaks.h"
+#include "heap/walk/moment.h"
 
 #include "unit.h"
 

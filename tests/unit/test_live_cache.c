@@ -2,11 +2,11 @@
 /* What the preload's mode cache asks of the live allocator, over the fake driver. */
 #include "unit.h"
 
-#include <memtool/device_cuda.h>
+#include "allocator/device/device_cuda.h"
 
 #include "fake_cuda/fake_cuda.h"
-#include "live/live.h"
-#include "live/live_cache.h"
+#include "live/core/live.h"
+#include "live/core/live_cache.h"
 
 enum { MIB = 1 << 20, STREAM = 0x5000, OTHER = 0x6000 };
 

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "live/event_clock.h"
+#include "live/core/event_clock.h"
 
 enum { COUNTS_A_US = 3000 };
 static const int64_t START = 1700000000000000;

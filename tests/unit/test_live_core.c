@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <memtool/alloc_conf.h>
+#include "torch/alloc_conf.h"
 
-#include "allocator/cuda_driver.h"
+#include "allocator/device/cuda_driver.h"
 #include "fake_cuda/fake_cuda.h"
-#include "live/dumper.h"
-#include "live/live.h"
-#include "live/writer.h"
+#include "live/dump/dumper.h"
+#include "live/core/live.h"
+#include "live/dump/writer.h"
 
 static struct mt_live *live;
 static struct mt_live_refusal refusal;

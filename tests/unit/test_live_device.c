@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <memtool/alloc_conf.h>
-#include <memtool/device_cuda.h>
+#include "torch/alloc_conf.h"
+#include "allocator/device/device_cuda.h"
 
-#include "allocator/cuda_driver.h"
+#include "allocator/device/cuda_driver.h"
 #include "device/device_conformance.h"
 #include "fake_cuda/fake_cuda.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/snapshot_names.h"
+#include "live/dump/snapshot_names.h"
 
 static void next(struct mt_snapshot_names *n, const char *path, enum mt_snapshot_why why,
                  const char *expected, bool is_new)

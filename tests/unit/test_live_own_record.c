@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <memtool/keys.h>
-#include <memtool/read.h>
+#include "torch/keys.h"
+#include "snapshot/read/read.h"
 
-#include "live/dump.h"
+#include "live/dump/dump.h"
 
 static struct mt_error err;
 static struct mt_dump *dump;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "live/range_name.h"
+#include "live/core/range_name.h"
 
 #define FIFTY "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <memtool/account.h>
-#include <memtool/alloc_conf.h>
-#include <memtool/read.h>
+#include "heap/sums/account.h"
+#include "torch/alloc_conf.h"
+#include "snapshot/read/read.h"
 
 #include "fake_cuda/fake_cuda.h"
-#include "live/live.h"
-#include "live/whole_file.h"
+#include "live/core/live.h"
+#include "live/dump/whole_file.h"
 
 static struct mt_error err;
 

@@ -6,11 +6,11 @@
  */
 #include <stdlib.h>
 
-#include <memtool/triage.h>
-#include <memtool/units.h>
+#include "triage/triage.h"
+#include "support/units.h"
 
-#include "triage/log_formats.h"
-#include "triage/log_lines.h"
+#include "triage/log/log_formats.h"
+#include "triage/log/log_lines.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines as logs have them: what is taken away, what names the writer, what is left. */
-#include "triage/log_lines.h"
+#include "triage/log/log_lines.h"
 
 #include <stdio.h>
 

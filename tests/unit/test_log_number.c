@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sizes in squeezed text. */
-#include "triage/log_number.h"
+#include "triage/log/log_number.h"
 
 #include "unit.h"
 

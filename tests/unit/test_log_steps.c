@@ -2,8 +2,8 @@
 /* Step prints: what is a leak and what is not. */
 #include <stdio.h>
 
-#include "triage/log_lines.h"
-#include "triage/log_steps.h"
+#include "triage/log/log_lines.h"
+#include "triage/log/log_steps.h"
 
 #include "unit.h"
 

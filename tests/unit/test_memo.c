@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memo keeps every word exactly, whatever its tag and width, at any index. */
-#include "snapshot/memo.h"
+#include "snapshot/schema/memo.h"
 
 #include "unit.h"
 

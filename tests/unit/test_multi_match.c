@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The word search against a naive one. */
-#include "triage/multi_match.h"
+#include "triage/log/multi_match.h"
 
 #include "unit.h"
 

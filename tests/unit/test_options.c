@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every kind of option, its bounds and errors, and the filter options into a filter. */
-#include <memtool/mem.h>
+#include "support/mem.h"
 
-#include "../../src/cli/options.h"
+#include "cli/options/options.h"
 #include "unit.h"
 
 struct settings {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks of annotations: by event, with the borders of --annotation, from both sources. */
-#include <memtool/replay.h>
+#include "heap/walk/replay.h"
 
-#include "plot/page_marks.h"
+#include "verbs/plots/page/page_marks.h"
 
 #include "make.h"
 #include "unit.h"

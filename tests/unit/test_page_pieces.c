@@ -2,10 +2,10 @@
 /* Pieces of reserved memory: cut where mappings meet, and at every event as much as is reserved. */
 #include <stdlib.h>
 
-#include <memtool/read.h>
-#include <memtool/replay.h>
+#include "snapshot/read/read.h"
+#include "heap/walk/replay.h"
 
-#include "plot/page_pieces.h"
+#include "verbs/plots/page/page_pieces.h"
 
 #include "same_model.h"
 #include "unit.h"

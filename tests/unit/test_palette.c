@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "plot/palette.h"
+#include "draw/palette.h"
 
 #include "made_trace.h"
 #include "unit.h"

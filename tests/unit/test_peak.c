@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The peak and who holds it: rows add up, whatever they are grouped by. */
-#include <memtool/peak.h>
+#include "heap/findings/peak.h"
 
 #include "make.h"
 #include "unit.h"

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <memtool/read.h>
+#include "snapshot/read/read.h"
 
-#include "../../src/snapshot/pickle_ops.h"
+#include "snapshot/read/pickle_ops.h"
 #include "same_model.h"
 #include "unit.h"
 

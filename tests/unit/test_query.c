@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Look-ups, names, rows of segments, the page map. */
-#include <memtool/names.h>
-#include <memtool/page_map.h>
-#include <memtool/query.h>
-#include <memtool/segment_rows.h>
+#include "heap/stacks/names.h"
+#include "verbs/stats/page_map.h"
+#include "heap/walk/query.h"
+#include "verbs/segments/segment_rows.h"
 
 #include "make.h"
 #include "unit.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/keys.h>
-#include <memtool/ranks.h>
-#include <memtool/report_ranks.h>
+#include "torch/keys.h"
+#include "verbs/ranks/ranks.h"
+#include "verbs/ranks/print.h"
 
 #include "unit.h"
 

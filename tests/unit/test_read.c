@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <memtool/keys.h>
-#include <memtool/read.h>
+#include "torch/keys.h"
+#include "snapshot/read/read.h"
 
 #include "same_model.h"
 #include "unit.h"

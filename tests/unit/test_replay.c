@@ -2,9 +2,9 @@
 /* Pairing and walking: whole traces, traces that begin in the middle, ends that were lost. */
 #include <stdlib.h>
 
-#include <memtool/builder.h>
-#include <memtool/keys.h>
-#include <memtool/replay.h>
+#include "snapshot/model/builder.h"
+#include "torch/keys.h"
+#include "heap/walk/replay.h"
 
 #include "unit.h"
 

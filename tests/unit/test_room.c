@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where room for a request was: the cache against what is missing, limits, segments, rounding. */
-#include "triage/room.h"
+#include "triage/rules/room.h"
 
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each row of the rule table: numbers for which it is the verdict, and others for which it is not.
  * Sizes in GiB; -1: not printed. */
-#include "triage/log_formats.h"
-#include "triage/rules.h"
+#include "triage/log/log_formats.h"
+#include "triage/rules/rules.h"
 
 #include "unit.h"
 

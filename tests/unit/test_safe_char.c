@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The edges of what may reach a terminal. */
-#include <memtool/safe_char.h>
+#include "support/safe_char.h"
 
 #include "unit.h"
 

@@ -5,14 +5,14 @@
  */
 #include <string.h>
 
-#include <memtool/builder.h>
-#include <memtool/categories.h>
-#include <memtool/device_segments.h>
-#include <memtool/ranks.h>
-#include <memtool/totals.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/categories.h"
+#include "snapshot/model/device_segments.h"
+#include "verbs/ranks/ranks.h"
+#include "heap/sums/totals.h"
 
-#include "plot/label.h"
-#include "plot/page_pieces.h"
+#include "draw/label.h"
+#include "verbs/plots/page/page_pieces.h"
 
 #include "make.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* The pieces of a picture, and how SVG writes them. */
 #include <string.h>
 
-#include "plot/scene.h"
+#include "draw/scene.h"
 
 #include "scene_checks.h"
 #include "unit.h"

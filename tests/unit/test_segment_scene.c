@@ -2,9 +2,9 @@
 /* Pictures of the allocator's state. */
 #include <string.h>
 
-#include <memtool/plots.h>
+#include "verbs/plots/plots.h"
 
-#include "plot/rows.h"
+#include "verbs/plots/segments/rows.h"
 
 #include "made_trace.h"
 #include "scene_checks.h"

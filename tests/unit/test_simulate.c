@@ -10,8 +10,8 @@
 
 #include <cjson/cJSON.h>
 
-#include <memtool/read.h>
-#include <memtool/simulate.h>
+#include "snapshot/read/read.h"
+#include "verbs/simulate/simulate.h"
 
 #define GIB (1024 * MT_MIB)
 

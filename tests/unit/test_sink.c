@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#include <memtool/sink.h>
+#include "snapshot/write/sink.h"
 
 #include "unit.h"
 

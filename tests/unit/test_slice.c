@@ -2,12 +2,12 @@
 /* Parts of a snapshot: which events, segments and annotations stay, and the state at a cut end. */
 #include <stdlib.h>
 
-#include <memtool/budget.h>
-#include <memtool/builder.h>
-#include <memtool/keep_categories.h>
-#include <memtool/keys.h>
-#include <memtool/profile.h>
-#include <memtool/slice.h>
+#include "verbs/check/budget.h"
+#include "snapshot/model/builder.h"
+#include "verbs/convert/keep_categories.h"
+#include "torch/keys.h"
+#include "heap/stacks/profile.h"
+#include "verbs/convert/slice.h"
 
 #include "unit.h"
 

@@ -2,9 +2,9 @@
 /* Rows of tables that would be called the same: the frame at which their stacks differ is named. */
 #include <stdlib.h>
 
-#include <memtool/builder.h>
-#include <memtool/frames.h>
-#include <memtool/report.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/frames.h"
+#include "print/report.h"
 
 #include "print.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A stack has one colour in all pictures of a file, and in all panels of a picture. */
-#include "plot/holders.h"
-#include "plot/trace_looks.h"
+#include "verbs/plots/segments/holders.h"
+#include "verbs/plots/trace/trace_looks.h"
 
 #include "made_trace.h"
 #include "unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which frames are the user's, and how a stack is named by them. */
-#include <memtool/builder.h>
-#include <memtool/frames.h>
-#include <memtool/report.h>
+#include "snapshot/model/builder.h"
+#include "heap/stacks/frames.h"
+#include "print/report.h"
 
 #include "unit.h"
 

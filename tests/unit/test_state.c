@@ -3,7 +3,7 @@
  * States found by undoing. The main test plays a small allocator forwards, keeps every state on the
  * way, and compares each with the one that is found from the end.
  */
-#include <memtool/state.h>
+#include "heap/walk/state.h"
 
 #include <string.h>
 

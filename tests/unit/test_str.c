@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Byte strings with NULs and empty ends, and the growing buffer. */
-#include <memtool/str.h>
+#include "support/str.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The nearest name: at most two edits, and never something that shares nothing. */
-#include "../../src/cli/options.h"
+#include "cli/options/options.h"
 #include "unit.h"
 
 static const char *const NAMES[] = {"stats", "trace", "trace_plot", NULL, "compare", "at", "frag"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PyTorch's cells, its counters from a replay, and its tables out of logs. */
-#include <memtool/summary.h>
+#include "verbs/summary/summary.h"
 
 #include "make.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables: alignment, cutting, rules, colours, CSV with its quotes and guards. */
-#include <memtool/report.h>
+#include "print/report.h"
 
 #include "print.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* What may reach a terminal: printable text as it is, everything else as an escape. */
 #include <locale.h>
 
-#include <memtool/report.h>
+#include "print/report.h"
 
 #include "print.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* The language of --time. */
 #include <inttypes.h>
 
-#include "../../src/cli/command.h"
+#include "cli/command.h"
 #include "unit.h"
 
 #define S INT64_C(1000000)

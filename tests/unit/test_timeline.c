@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Binning: no extreme is lost, bands sum to the total, whoever matters has a band. */
-#include <memtool/timeline.h>
+#include "heap/walk/timeline.h"
 
 #include "made_trace.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of sizes, by vectors known from PyTorch, and against the allocator at work. */
-#include <memtool/allocator.h>
-#include <memtool/torch_rules.h>
+#include "allocator/core/allocator.h"
+#include "torch/torch_rules.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over segments, blocks and events; completeness; splits and merges. */
-#include <memtool/totals.h>
+#include "heap/sums/totals.h"
 
 #include "make.h"
 #include "unit.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <memtool/plots.h>
+#include "verbs/plots/plots.h"
 
-#include "plot/painters.h"
+#include "draw/paint/painters.h"
 
 #include "made_trace.h"
 #include "scene_checks.h"

@@ -2,7 +2,7 @@
 /* Whole logs: several events, tables, settings in force, what was survived, snapshots left out. */
 #include <stdio.h>
 
-#include <memtool/triage.h>
+#include "triage/triage.h"
 
 #include "unit.h"
 

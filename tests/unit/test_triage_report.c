@@ -2,8 +2,8 @@
 /* A triage on a narrow screen: each verdict keeps its reason, what is left out is counted. */
 #include <stdio.h>
 
-#include <memtool/explain.h>
-#include <memtool/report_triage.h>
+#include "verbs/explain/explain.h"
+#include "verbs/triage/print.h"
 
 #include "unit.h"
 

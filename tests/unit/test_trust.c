@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The facts of the trust banner, and which PyTorch wrote a file. */
-#include <memtool/era.h>
-#include <memtool/trust.h>
+#include "snapshot/model/era.h"
+#include "heap/sums/trust.h"
 
 #include "make.h"
 #include "unit.h"

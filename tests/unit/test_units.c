@@ -2,7 +2,7 @@
 /* Sizes and times as text and back: every unit, the edges between them, and what is refused. */
 #include <inttypes.h>
 
-#include <memtool/units.h>
+#include "support/units.h"
 
 #include "unit.h"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <memtool/builder.h>
-#include <memtool/keys.h>
-#include <memtool/step_name.h>
-#include <memtool/view.h>
-#include <memtool/write.h>
+#include "snapshot/model/builder.h"
+#include "torch/keys.h"
+#include "snapshot/model/step_name.h"
+#include "snapshot/model/view.h"
+#include "snapshot/write/write.h"
 
 #include "unit.h"
 

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules and how they are applied. A rule speaks of one frame, and the first rule that fits any
+ * frame of a stack wins; so each frame is matched once, to the first rule that fits it, and a stack
+ * takes the least of its frames. The rules of a file are few and the frames thousands, against
+ * millions of events.
+ *
+ * Stacks cannot tell a gradient from scratch memory of the backward part: autograd runs in a thread
+ * of its own, where Python has no frames (the stack is empty in files recorded with
+ * stacks="python"). Lifetimes can. What the backward part allocates and frees before the main
+ * program allocates again was scratch, the rest are gradients; what the forward part frees before
+ * the backward part begins was scratch, the rest are activations. In a trace without a backward
+ * part (inference) everything of the forward part stays an activation.
+ */
+#include "heap/stacks/categories.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "support/mem.h"
+#include "support/vec.h"
+
+#include "heap/stacks/annotation_cursor.h"
+
+static const char *const WORDS[MT_CATEGORY_COUNT] = {
+#define X(name, word) [MT_CATEGORY_##name] = word,
+    MT_CATEGORY_MAP(X)
+#undef X
+};
+
+const char *mt_category_name(enum mt_category c)
+{
+    return WORDS[c];
+}
+
+enum mt_category mt_category_parse(struct mt_str word)
+{
+    int c = 0;
+    while (c < MT_CATEGORY_COUNT && !mt_str_equal(word, mt_str_from(WORDS[c]))) {
+        c++;
+    }
+    return (enum mt_category)c;
+}
+
+/* ---- rules ---- */
+
+enum test { TEST_FILE, TEST_NAME, TEST_ANNOTATION, TEST_COUNT };
+static const char *const TESTS[TEST_COUNT] = {"file", "name", "annotation"};
+
+struct rule {
+    enum mt_category category;
+    struct mt_str tests[TEST_COUNT]; /* .n = 0: not asked for */
+};
+
+struct mt_rules {
+    char *text; /* of the user's rules, which point into it */
+    MT_VEC(struct rule) list;
+};
+
+void mt_rules_free(struct mt_rules *r)
+{
+    if (r) {
+        mt_vec_release(&r->list);
+        mt_mem_free(r->text);
+        mt_mem_free(r);
+    }
+}
+
+/* The next word of a line, which is cut; "" at its end. */
+static struct mt_str next_word(struct mt_str *line)
+{
+    while (line->n && (*line->p == ' ' || *line->p == '\t' || *line->p == '\r')) {
+        line->p++;
+        line->n--;
+    }
+    size_t n = 0;
+    while (n < line->n && line->p[n] != ' ' && line->p[n] != '\t' && line->p[n] != '\r') {
+        n++;
+    }
+    struct mt_str word = {line->p, n};
+    line->p += n;
+    line->n -= n;
+    return word;
+}
+
+/* An annotation's name may hold blanks: it is the rest of the line. */
+static struct mt_str rest_of_line(struct mt_str line)
+{
+    while (line.n && (*line.p == ' ' || *line.p == '\t')) {
+        line.p++;
+        line.n--;
+    }
+    while (line.n && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\t' ||
+                      line.p[line.n - 1] == '\r')) {
+        line.n--;
+    }
+    return line;
+}
+
+static enum mt_status parse_tests(struct mt_str line, size_t number, struct rule *out,
+                                  struct mt_error *err)
+{
+    bool any = false;
+    for (struct mt_str word = next_word(&line); word.n; word = next_word(&line)) {
+        int t = 0;
+        while (t < TEST_COUNT && !mt_str_equal(word, mt_str_from(TESTS[t]))) {
+            t++;
+        }
+        if (t == TEST_COUNT) {
+            return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                           "rule in line %zu: '%.*s' is not one of: file, name, annotation", number,
+                           (int)(word.n < 60 ? word.n : 60), word.p);
+        }
+        out->tests[t] = t == TEST_ANNOTATION ? rest_of_line(line) : next_word(&line);
+        if (t == TEST_ANNOTATION) {
+            line.n = 0;
+        }
+        any |= out->tests[t].n > 0;
+    }
+    if (!any) {
+        return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                       "rule in line %zu: nothing to compare with (file, name or annotation)",
+                       number);
+    }
+    return MT_OK;
+}
+
+static enum mt_status parse_line(struct mt_rules *r, struct mt_str line, size_t number,
+                                 struct mt_error *err)
+{
+    struct mt_str word = next_word(&line);
+    if (word.n == 0 || word.p[0] == '#') {
+        return MT_OK;
+    }
+    struct rule rule = {.category = mt_category_parse(word)};
+    if (rule.category == MT_CATEGORY_COUNT) {
+        mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "rule in line %zu: '%.*s' is not a category", number,
+                (int)(word.n < 60 ? word.n : 60), word.p);
+        return mt_hint(err, "categories: unknown input temporary activation gradient "
+                            "autograd_detail parameter optimizer_state kv_cache");
+    }
+    MT_TRY(parse_tests(line, number, &rule, err));
+    return mt_vec_push(&r->list, rule) ? MT_OK : mt_fail_nomem(err);
+}
+
+static enum mt_status parse_rules(struct mt_rules *r, struct mt_str text, struct mt_error *err)
+{
+    for (size_t number = 1; text.n; number++) {
+        size_t end = mt_str_find(text, MT_STR("\n"));
+        size_t n = end == SIZE_MAX ? text.n : end;
+        MT_TRY(parse_line(r, (struct mt_str){text.p, n}, number, err));
+        size_t skip = n < text.n ? n + 1 : n;
+        text.p += skip;
+        text.n -= skip;
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_rules_new(struct mt_str text, struct mt_rules **out, struct mt_error *err)
+{
+    struct mt_rules *r = mt_mem_zalloc(1, sizeof *r);
+    if (!r) {
+        return mt_fail_nomem(err);
+    }
+    r->text = mt_mem_alloc(text.n + 1, 1);
+    enum mt_status status = r->text ? MT_OK : mt_fail_nomem(err);
+    if (status == MT_OK && text.n) {
+        memcpy(r->text, text.p, text.n);
+        status = parse_rules(r, (struct mt_str){r->text, text.n}, err);
+    }
+    for (size_t i = 0; status == MT_OK && MT_CATEGORY_RULES[i]; i++) {
+        status = parse_line(r, mt_str_from(MT_CATEGORY_RULES[i]), i + 1, err);
+    }
+    if (status != MT_OK) {
+        mt_rules_free(r);
+        return status;
+    }
+    *out = r;
+    return MT_OK;
+}
+
+/* ---- matching ---- */
+
+/* `part` in `path`, where a '\' of the path counts as '/'. */
+static bool path_contains(struct mt_str path, struct mt_str part)
+{
+    for (size_t i = 0; i + part.n <= path.n; i++) {
+        size_t k = 0;
+        while (k < part.n &&
+               (path.p[i + k] == part.p[k] || (path.p[i + k] == '\\' && part.p[k] == '/'))) {
+            k++;
+        }
+        if (k == part.n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A C++ frame has its arguments behind the name: "at::native::add(at::Tensor const&)". */
+static bool name_is(struct mt_str name, struct mt_str wanted)
+{
+    return mt_str_starts(name, wanted) && (name.n == wanted.n || name.p[wanted.n] == '(');
+}
+
+static bool fits_frame(const struct rule *rule, struct mt_str file, struct mt_str name)
+{
+    const struct mt_str *t = rule->tests;
+    return !t[TEST_ANNOTATION].n && (!t[TEST_NAME].n || name_is(name, t[TEST_NAME])) &&
+           (!t[TEST_FILE].n || path_contains(file, t[TEST_FILE]));
+}
+
+/* Index of the first rule for a frame, or the number of rules. */
+static size_t rule_of_frame(const struct mt_rules *r, const struct mt_snapshot *s,
+                            const struct mt_frame *f)
+{
+    struct mt_str file = mt_snapshot_str(s, f->filename);
+    struct mt_str name = mt_snapshot_str(s, f->name);
+    size_t i = 0;
+    while (i < r->list.n && !fits_frame(&r->list.v[i], file, name)) {
+        i++;
+    }
+    return i;
+}
+
+static size_t rule_of_annotation(const struct mt_rules *r, struct mt_str name)
+{
+    size_t i = 0;
+    while (i < r->list.n && (!r->list.v[i].tests[TEST_ANNOTATION].n ||
+                             mt_str_find(name, r->list.v[i].tests[TEST_ANNOTATION]) == SIZE_MAX)) {
+        i++;
+    }
+    return i;
+}
+
+static unsigned char category_of_rule(const struct mt_rules *r, size_t rule)
+{
+    return rule < r->list.n ? (unsigned char)r->list.v[rule].category : MT_CATEGORY_UNKNOWN;
+}
+
+/* The category of a stack by its frames, each of which is compared with the rules once. */
+static unsigned char category_of_stack(const struct mt_rules *r, const struct mt_snapshot *s,
+                                       uint32_t stack, uint32_t *of_frame)
+{
+    uint32_t first = UINT32_MAX;
+    for (uint32_t k = 0; k < s->stacks[stack].n; k++) {
+        uint32_t frame = s->stack_frames[s->stacks[stack].first + k];
+        if (of_frame[frame] == 0) {
+            of_frame[frame] = (uint32_t)rule_of_frame(r, s, &s->frames[frame]) + 1;
+        }
+        first = of_frame[frame] - 1 < first ? of_frame[frame] - 1 : first;
+    }
+    return category_of_rule(r, first);
+}
+
+/* Of the stacks that this trace names: others may be those of ten thousand devices. */
+static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
+                        const struct mt_replay *r)
+{
+    const struct mt_snapshot *s = r->snapshot;
+    size_t n = s->n_stacks ? s->n_stacks : 1;
+    uint32_t *of_frame = mt_mem_zalloc(s->n_frames ? s->n_frames : 1, sizeof *of_frame);
+    unsigned char *named = mt_mem_zalloc(n, 1);
+    c->stacks = mt_mem_zalloc(n, 1);
+    bool ok = of_frame && named && c->stacks;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        named[r->events[i].stack] = 1;
+    }
+    for (size_t i = 0; ok && i < r->ghosts.n; i++) {
+        named[r->ghosts.v[i].stack] = 1;
+    }
+    for (size_t i = 1; ok && i < s->n_stacks; i++) {
+        c->stacks[i] = named[i] ? category_of_stack(rules, s, (uint32_t)i, of_frame)
+                                : (unsigned char)MT_CATEGORY_UNKNOWN;
+    }
+    mt_mem_free(of_frame);
+    mt_mem_free(named);
+    return ok;
+}
+
+/* ---- events ---- */
+
+struct sorter {
+    struct mt_categories *c;
+    const struct mt_rules *rules;
+    const struct mt_snapshot *s;
+    struct mt_annotation_cursor at;
+    unsigned char around; /* category of the annotations that are open */
+    bool has_stacks;      /* some allocation of the trace has frames */
+};
+
+static void look_around(struct sorter *x, int64_t time_us)
+{
+    if (!mt_annotation_cursor_move(&x->at, time_us)) {
+        return;
+    }
+    x->around = MT_CATEGORY_UNKNOWN;
+    for (size_t i = x->at.open.n; i-- > 0 && x->around == MT_CATEGORY_UNKNOWN;) {
+        size_t rule = rule_of_annotation(x->rules, mt_snapshot_str(x->s, x->at.open.v[i]));
+        x->around = category_of_rule(x->rules, rule);
+    }
+}
+
+static bool has_frames(const struct mt_snapshot *s, uint32_t stack)
+{
+    return stack && s->stacks[stack].n > 0;
+}
+
+/* The first guess, before lifetimes. */
+static unsigned char guess(const struct sorter *x, size_t global, const struct mt_event *e)
+{
+    uint32_t word = mt_event_column_get(x->s, global, MT_COLUMN_CATEGORY);
+    enum mt_category told = word ? mt_category_parse(mt_snapshot_str(x->s, word)) : 0;
+    if (word && told < MT_CATEGORY_COUNT) {
+        return (unsigned char)told;
+    }
+    if (x->c->stacks[e->stack]) {
+        return x->c->stacks[e->stack];
+    }
+    if (x->around) {
+        return x->around;
+    }
+    /* Autograd's own thread: no Python frames, in a trace that has them elsewhere. */
+    return x->has_stacks && !has_frames(x->s, e->stack) ? MT_CATEGORY_GRADIENT
+                                                        : MT_CATEGORY_UNKNOWN;
+}
+
+/* From the end to the beginning: which part of the program allocates next. */
+static void apply_lifetimes(struct sorter *x, bool told)
+{
+    const struct mt_replay *r = x->c->replay;
+    uint32_t next_backward = MT_NEVER; /* MT_NEVER: there is none */
+    uint32_t next_other = MT_NEVER;
+    for (size_t i = told ? 0 : r->n; i-- > 0;) {
+        if (mt_event_kind(&r->events[i]) != MT_STEP_ALLOC) {
+            continue;
+        }
+        unsigned char *c = &x->c->events[i];
+        bool backward = *c == MT_CATEGORY_GRADIENT;
+        if (backward && next_other != MT_NEVER && r->partner[i] < next_other) {
+            *c = MT_CATEGORY_TEMPORARY;
+        } else if (*c == MT_CATEGORY_ACTIVATION && next_backward != MT_NEVER &&
+                   r->partner[i] < next_backward) {
+            *c = MT_CATEGORY_TEMPORARY;
+        }
+        *(backward ? &next_backward : &next_other) = (uint32_t)i;
+    }
+}
+
+static void sort_events(struct sorter *x)
+{
+    const struct mt_replay *r = x->c->replay;
+    size_t base = (size_t)(r->events - x->s->events);
+    for (size_t i = 0; i < r->n && !x->has_stacks; i++) {
+        x->has_stacks =
+            mt_event_kind(&r->events[i]) == MT_STEP_ALLOC && has_frames(x->s, r->events[i].stack);
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC) {
+            look_around(x, r->events[i].time_us);
+            x->c->events[i] = guess(x, base + i, &r->events[i]);
+        }
+    }
+    apply_lifetimes(x, x->s->columns[MT_COLUMN_CATEGORY] != NULL);
+}
+
+enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules *rules,
+                                  const struct mt_replay *r, struct mt_error *err)
+{
+    *c = (struct mt_categories){.replay = r};
+    struct sorter x = {.c = c, .rules = rules, .s = r->snapshot};
+    c->events = mt_mem_zalloc(r->n ? r->n : 1, 1);
+    if (!c->events || !sort_stacks(c, rules, r)) {
+        return mt_fail_nomem(err);
+    }
+    enum mt_status status = mt_annotation_cursor_init(&x.at, r->snapshot, r->device, err);
+    if (status == MT_OK) {
+        sort_events(&x);
+    }
+    mt_annotation_cursor_release(&x.at);
+    return status;
+}
+
+enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+{
+    const struct mt_snapshot *s = c->replay->snapshot;
+    uint32_t extra = g->block != MT_NEVER ? s->blocks[g->block].extra : 0;
+    for (; extra; extra = s->extras[extra].next) {
+        const struct mt_value *v = &s->values[s->extras[extra].value];
+        if (v->kind == MT_VALUE_STR &&
+            mt_str_equal(mt_snapshot_str(s, s->extras[extra].key), MT_STR("category"))) {
+            enum mt_category told = mt_category_parse(mt_snapshot_str(s, v->u.id));
+            return told < MT_CATEGORY_COUNT ? told : MT_CATEGORY_UNKNOWN;
+        }
+    }
+    return (enum mt_category)c->stacks[g->stack];
+}
+
+void mt_categories_release(struct mt_categories *c)
+{
+    mt_mem_free(c->stacks);
+    mt_mem_free(c->events);
+    *c = (struct mt_categories){0};
+}

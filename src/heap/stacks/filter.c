@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which segments, blocks and events the user wants to see. Everything cheap is compared on the
+ * spot; regular expressions run once for each frame, and their outcome is kept for frames and
+ * stacks, so that a filter over millions of events costs a byte lookup each.
+ */
+#include "heap/stacks/filter.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "support/checked.h"
+#include "torch/keys.h"
+#include "support/mem.h"
+#include "heap/walk/replay.h"
+#include "snapshot/model/settings.h"
+
+enum { UNKNOWN, YES, NO };
+
+/* Of a frame: which of the two expressions it matches. */
+enum { MATCHES = 1, MATCHES_NOT = 2 };
+
+void mt_filter_init(struct mt_filter *f)
+{
+    memset(f, 0, sizeof *f);
+    f->device = -1;
+    f->size_max = UINT64_MAX;
+    f->event_max = UINT64_MAX;
+    f->time_min_us = INT64_MIN;
+    f->time_max_us = INT64_MAX;
+}
+
+void mt_filter_release(struct mt_filter *f)
+{
+    if (f->has_frame) {
+        regfree(&f->frame);
+    }
+    if (f->has_not_frame) {
+        regfree(&f->not_frame);
+    }
+    mt_filter_init(f);
+}
+
+bool mt_filter_is_open(const struct mt_filter *f)
+{
+    return f->device < 0 && !f->has_stream && f->pool == MT_POOL_ANY && f->size_min == 0 &&
+           f->size_max == UINT64_MAX && f->event_min == 0 && f->event_max == UINT64_MAX &&
+           !f->has_time && !f->annotation && !f->has_frame && !f->has_not_frame && !f->live_only &&
+           !f->freed_only;
+}
+
+/* ---- annotations ---- */
+
+struct mark {
+    struct mt_str name, stage;
+    int32_t device;
+    int64_t time_us;
+};
+
+/* START opens a span, END closes the innermost open one of its device. */
+static bool add_mark(struct mt_filtered *f, const struct mark *m)
+{
+    if (!mt_str_equal(m->name, mt_str_from(f->filter->annotation)) || m->time_us == MT_NO_TIME) {
+        return true;
+    }
+    if (mt_str_equal(m->stage, MT_STR("START"))) {
+        return mt_vec_push(&f->spans,
+                           ((struct mt_annotation_span){m->device, m->time_us, INT64_MAX}));
+    }
+    for (size_t i = f->spans.n; i > 0; i--) {
+        struct mt_annotation_span *span = &f->spans.v[i - 1];
+        if (span->device == m->device && span->end_us == INT64_MAX) {
+            span->end_us = m->time_us;
+            return true;
+        }
+    }
+    /* it began before the recording */
+    return mt_vec_push(&f->spans, ((struct mt_annotation_span){m->device, INT64_MIN, m->time_us}));
+}
+
+static bool add_annotations(struct mt_filtered *f)
+{
+    const struct mt_snapshot *s = f->snapshot;
+    for (size_t i = 0; i < s->n_annotations; i++) {
+        const struct mt_annotation *a = &s->annotations[i];
+        bool has_device = a->present & (1u << MT_ANNOTATION_KEY_device);
+        struct mark m = {mt_snapshot_str(s, a->name), mt_snapshot_str(s, a->stage),
+                         has_device ? a->device : -1, a->time_us};
+        if (!add_mark(f, &m)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Nightly builds of 2024 put annotations into the trace: events with one frame whose name is the
+ * stage and whose file is the annotation's name. */
+static bool add_user_defined(struct mt_filtered *f, size_t device)
+{
+    const struct mt_snapshot *s = f->snapshot;
+    const struct mt_trace *t = &s->traces[device];
+    for (size_t i = t->first; i < t->first + t->n; i++) {
+        const struct mt_event *e = &s->events[i];
+        if (e->action != MT_ACTION_USER_DEFINED || s->stacks[e->stack].n == 0) {
+            continue;
+        }
+        const struct mt_frame *frame = &s->frames[s->stack_frames[s->stacks[e->stack].first]];
+        struct mark m = {mt_snapshot_str(s, frame->filename), mt_snapshot_str(s, frame->name),
+                         (int32_t)device, e->time_us};
+        if (!add_mark(f, &m)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool in_annotation(const struct mt_filtered *f, int32_t device, int64_t time_us)
+{
+    for (size_t i = 0; i < f->spans.n; i++) {
+        const struct mt_annotation_span *span = &f->spans.v[i];
+        if ((span->device < 0 || span->device == device) && time_us >= span->begin_us &&
+            time_us <= span->end_us) {
+            return time_us != MT_NO_TIME;
+        }
+    }
+    return false;
+}
+
+/* ---- compiling ---- */
+
+static int64_t first_time(const struct mt_snapshot *s, const struct mt_trace *t)
+{
+    for (size_t i = t->first; i < t->first + t->n; i++) {
+        if (s->events[i].time_us != MT_NO_TIME) {
+            return s->events[i].time_us;
+        }
+    }
+    return MT_NO_TIME;
+}
+
+static bool init_times(struct mt_filtered *f)
+{
+    const struct mt_snapshot *s = f->snapshot;
+    f->first_us = mt_mem_alloc(s->n_traces, sizeof *f->first_us);
+    for (size_t d = 0; f->first_us && d < s->n_traces; d++) {
+        f->first_us[d] = first_time(s, &s->traces[d]);
+    }
+    return f->first_us != NULL;
+}
+
+static bool init_spans(struct mt_filtered *f)
+{
+    bool ok = add_annotations(f);
+    for (size_t d = 0; ok && d < f->snapshot->n_traces; d++) {
+        ok = add_user_defined(f, d);
+    }
+    return ok;
+}
+
+static enum mt_status init_indexes(struct mt_filtered *f, struct mt_error *err)
+{
+    f->rules = mt_settings_rules(f->snapshot);
+    for (size_t d = 0; d < f->snapshot->n_traces; d++) {
+        if (!mt_vec_push(&f->indexes, (struct mt_segment_index){0})) {
+            return mt_fail_nomem(err);
+        }
+        MT_TRY(mt_segment_index_init(&f->indexes.v[d], f->snapshot, (int32_t)d, err));
+    }
+    return MT_OK;
+}
+
+/* Whether an expression matches; false also when memory ran out, of which *ok tells. */
+static bool matches(const regex_t *expression, const char *text, bool *ok)
+{
+    int found = regexec(expression, text, 0, NULL, 0);
+    *ok &= found == 0 || found == REG_NOMATCH;
+    return found == 0;
+}
+
+/* glibc's regexec calls it no match when it runs out of memory for its states; what it would have
+ * needed for one is asked for once more. */
+static bool has_memory_left(void)
+{
+    enum { STATE_BYTES = 4096 };
+    void *p = mt_mem_alloc(STATE_BYTES, 1);
+    mt_mem_free(p);
+    return p != NULL;
+}
+
+/* All frames at once, where running out of memory can still be told. */
+static bool match_frames(struct mt_filtered *f)
+{
+    const struct mt_filter *filter = f->filter;
+    const struct mt_snapshot *s = f->snapshot;
+    struct mt_buf line = {0};
+    bool ok = true;
+    for (size_t i = 0; i < s->n_frames && ok; i++) {
+        const struct mt_frame *frame = &s->frames[i];
+        mt_buf_reset(&line);
+        mt_buf_str(&line, mt_snapshot_str(s, frame->filename));
+        mt_buf_printf(&line, ":%" PRId32 " ", frame->line);
+        mt_buf_str(&line, mt_snapshot_str(s, frame->name));
+        ok = !line.failed; /* a text is cut at a NUL, as regexec needs it */
+        if (ok && filter->has_frame && matches(&filter->frame, line.p, &ok)) {
+            f->frame_verdict[i] |= MATCHES;
+        }
+        if (ok && filter->has_not_frame && matches(&filter->not_frame, line.p, &ok)) {
+            f->frame_verdict[i] |= MATCHES_NOT;
+        }
+    }
+    mt_buf_release(&line);
+    return ok && has_memory_left();
+}
+
+static bool init_verdicts(struct mt_filtered *f)
+{
+    f->frame_verdict = mt_mem_zalloc(f->snapshot->n_frames, 1);
+    f->stack_verdict = mt_mem_zalloc(f->snapshot->n_stacks, 1);
+    return f->frame_verdict && f->stack_verdict && match_frames(f);
+}
+
+enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
+                                const struct mt_snapshot *s, struct mt_error *err)
+{
+    *f = (struct mt_filtered){.filter = filter, .snapshot = s};
+    bool ok = (!filter->has_time || init_times(f)) && (!filter->annotation || init_spans(f)) &&
+              ((!filter->has_frame && !filter->has_not_frame) || init_verdicts(f));
+    if (!ok) {
+        return mt_fail_nomem(err);
+    }
+    return filter->pool == MT_POOL_ANY ? MT_OK : init_indexes(f, err);
+}
+
+void mt_filtered_release(struct mt_filtered *f)
+{
+    for (size_t i = 0; i < f->indexes.n; i++) {
+        mt_segment_index_release(&f->indexes.v[i]);
+    }
+    mt_vec_release(&f->indexes);
+    mt_vec_release(&f->spans);
+    mt_mem_free(f->frame_verdict);
+    mt_mem_free(f->stack_verdict);
+    mt_mem_free(f->first_us);
+    *f = (struct mt_filtered){0};
+}
+
+/* ---- stacks ---- */
+
+bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack)
+{
+    if (!f->stack_verdict) {
+        return true;
+    }
+    if (stack == 0) {
+        return !f->filter->has_frame;
+    }
+    if (f->stack_verdict[stack] == UNKNOWN) {
+        const struct mt_stack *k = &f->snapshot->stacks[stack];
+        unsigned char all = 0;
+        for (uint32_t i = 0; i < k->n; i++) {
+            all |= f->frame_verdict[f->snapshot->stack_frames[k->first + i]];
+        }
+        bool yes = (!f->filter->has_frame || (all & MATCHES)) && !(all & MATCHES_NOT);
+        f->stack_verdict[stack] = yes ? YES : NO;
+    }
+    return f->stack_verdict[stack] == YES;
+}
+
+/* ---- segments and blocks ---- */
+
+bool mt_filtered_device(const struct mt_filtered *f, int32_t device)
+{
+    return !f->filter || f->filter->device < 0 || f->filter->device == device;
+}
+
+static bool passes_stream(const struct mt_filtered *f, uint16_t stream)
+{
+    const struct mt_filter *filter = f->filter;
+    if (!filter->has_stream) {
+        return true;
+    }
+    return filter->stream_is_index ? filter->stream == stream
+                                   : filter->stream == f->snapshot->streams[stream].handle;
+}
+
+static bool passes_pool(const struct mt_filter *f, struct mt_pool_id id, enum mt_pool_kind kind)
+{
+    bool is_private = id.a != 0 || id.b != 0;
+    switch (f->pool) {
+    case MT_POOL_ANY: return true;
+    case MT_POOL_IS_SMALL: return kind == MT_POOL_SMALL;
+    case MT_POOL_IS_LARGE: return kind == MT_POOL_LARGE;
+    case MT_POOL_IS_DEFAULT: return !is_private;
+    case MT_POOL_IS_PRIVATE: return is_private;
+    case MT_POOL_IS_ID: return id.a == f->pool_id.a && id.b == f->pool_id.b;
+    }
+    return true;
+}
+
+static bool passes_size(const struct mt_filter *f, uint64_t size)
+{
+    return size >= f->size_min && size <= f->size_max;
+}
+
+bool mt_filtered_segment(const struct mt_filtered *f, const struct mt_segment *s)
+{
+    return !f->filter || (mt_filtered_device(f, s->device) && passes_stream(f, s->stream) &&
+                          passes_pool(f->filter, s->pool, (enum mt_pool_kind)s->kind));
+}
+
+/* A block names its segment by the index in its own list, of device or of host segments. */
+static const struct mt_segment *segment_of(const struct mt_snapshot *s, const struct mt_block *b)
+{
+    size_t index = (size_t)(b - s->blocks);
+    const struct mt_segment *device = b->segment < s->n_segments ? &s->segments[b->segment] : NULL;
+    bool holds =
+        device && index >= device->first_block && index - device->first_block < device->n_blocks;
+    if (holds || b->segment >= s->n_host_segments) {
+        return device;
+    }
+    return &s->host_segments[b->segment];
+}
+
+bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b)
+{
+    if (!f->filter) {
+        return true;
+    }
+    const struct mt_segment *segment = segment_of(f->snapshot, b);
+    return (!segment || mt_filtered_segment(f, segment)) && passes_size(f->filter, b->size) &&
+           mt_filtered_stack(f, b->stack);
+}
+
+/* ---- events ---- */
+
+static bool is_segment_event(const struct mt_event *e)
+{
+    return e->action >= MT_ACTION_SEGMENT_ALLOC && e->action <= MT_ACTION_SEGMENT_UNMAP;
+}
+
+static bool event_passes_pool(const struct mt_filtered *f, int32_t device, size_t at)
+{
+    const struct mt_snapshot *s = f->snapshot;
+    const struct mt_event *e = &s->events[at];
+    if (f->filter->pool == MT_POOL_ANY) {
+        return true;
+    }
+    const uint32_t *pools = s->columns[MT_COLUMN_POOL];
+    const struct mt_segment *segment = e->action == MT_ACTION_OOM || (size_t)device >= f->indexes.n
+                                           ? NULL
+                                           : mt_segment_index_find(&f->indexes.v[device], e->addr);
+    bool small = e->action == MT_ACTION_SEGMENT_UNMAP ? mt_torch_range_is_small(&f->rules, e->size)
+                 : is_segment_event(e)                ? mt_torch_grant_is_small(e->size)
+                                                      : mt_torch_is_small(e->size);
+    enum mt_pool_kind kind = segment ? (enum mt_pool_kind)segment->kind
+                             : small ? MT_POOL_SMALL
+                                     : MT_POOL_LARGE;
+    bool says_pool = s->event_shapes[e->shape].present & (1u << MT_EVENT_KEY_pool_id);
+    struct mt_pool_id id = says_pool && pools      ? s->pools[pools[at]]
+                           : segment && !says_pool ? segment->pool
+                                                   : (struct mt_pool_id){0, 0};
+    return passes_pool(f->filter, id, kind);
+}
+
+static bool passes_time(const struct mt_filtered *f, int32_t device, int64_t time_us)
+{
+    const struct mt_filter *filter = f->filter;
+    if (!filter->has_time) {
+        return true;
+    }
+    int64_t zero = 0;
+    if (!filter->time_is_absolute) {
+        const struct mt_snapshot *s = f->snapshot;
+        struct mt_trace host = mt_device_trace(s, -1);
+        zero = device < 0 ? first_time(s, &host) : f->first_us[device];
+    }
+    if (time_us == MT_NO_TIME || zero == MT_NO_TIME) {
+        return false;
+    }
+    int64_t t;
+    if (mt_sub_overflow(time_us, zero, &t)) {
+        return false;
+    }
+    return t >= filter->time_min_us && t <= filter->time_max_us;
+}
+
+bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index)
+{
+    const struct mt_filter *filter = f->filter;
+    if (!filter) {
+        return true;
+    }
+    size_t at = mt_device_trace(f->snapshot, device).first + index;
+    const struct mt_event *e = &f->snapshot->events[at];
+    return mt_filtered_device(f, device) && index >= filter->event_min &&
+           index < filter->event_max && passes_size(filter, e->size) &&
+           passes_stream(f, e->stream) && passes_time(f, device, e->time_us) &&
+           (!filter->annotation || in_annotation(f, device, e->time_us)) &&
+           mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, at);
+}

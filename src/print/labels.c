@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of streams and pools, the same in every report. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "print/labels.h"
+
+struct mt_size_text mt_device_label(int32_t device)
+{
+    struct mt_size_text text = {"Pinned host memory"};
+    if (device >= 0) {
+        snprintf(text.s, sizeof text.s, "Device %" PRId32, device);
+    }
+    return text;
+}
+
+void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream)
+{
+    mt_buf_printf(b, "stream %u", (unsigned)stream);
+    if (s->streams[stream].handle) {
+        mt_buf_printf(b, " (0x%" PRIx64 ")", s->streams[stream].handle);
+    }
+}
+
+void mt_pool_label(struct mt_buf *b, struct mt_pool_id id)
+{
+    if (id.a == 0 && id.b == 0) {
+        return;
+    }
+    const char *kind = id.b == 0 ? " (CUDA graph)" : id.a == 0 ? " (MemPool)" : "";
+    mt_buf_printf(b, "pool %" PRId64 ",%" PRId64 "%s", id.a, id.b, kind);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of devices, streams and pools, the same in every report. */
+#ifndef MEMTOOL_PRINT_LABELS_H
+#define MEMTOOL_PRINT_LABELS_H
+
+#include "snapshot/model/model.h"
+#include "support/units.h"
+
+/* "Device 0"; "Pinned host memory" for -1. */
+struct mt_size_text mt_device_label(int32_t device);
+
+/* "stream 1 (0x55d0c0de)", "stream 0"; the number is what --stream takes. */
+void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t stream);
+
+/* "pool 2,0 (CUDA graph)", "pool 0,1 (MemPool)"; "" for the default pool. */
+void mt_pool_label(struct mt_buf *b, struct mt_pool_id id);
+
+/* What switches the history on for the writer of this file, to be put before "switches it on". */
+const char *mt_history_switch(const struct mt_snapshot *s);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* What a row of peak stands for: a stack, an annotation, a stream, a file, ... */
+#include "print/peak_label.h"
+#include "print/labels.h"
+
+static void add_file(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
+{
+    mt_text_safe(b, r->full_path ? file : mt_str_basename(file));
+}
+
+/* The last two folders of a path: enough to know a package by. */
+static void add_module(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
+{
+    struct mt_str base = mt_str_basename(file);
+    struct mt_str folder = {file.p, file.n - base.n};
+    size_t from = 0;
+    int separators = 0;
+    for (size_t i = folder.n; !r->full_path && i-- > 0;) {
+        if ((folder.p[i] == '/' || folder.p[i] == '\\') && ++separators == 3) {
+            from = i + 1;
+            break;
+        }
+    }
+    if (folder.n) {
+        mt_text_safe(b, (struct mt_str){folder.p + from, folder.n - from});
+    } else {
+        mt_buf_text(b, "(no folder)");
+    }
+}
+
+static void add_frame_part(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                           enum mt_peak_by by, uint32_t frame)
+{
+    const struct mt_frame *f = &s->frames[frame];
+    if (!frame) {
+        mt_buf_text(b, MT_NO_STACK);
+    } else if (by == MT_BY_FILE) {
+        add_file(b, r, mt_snapshot_str(s, f->filename));
+    } else if (by == MT_BY_FUNCTION) {
+        mt_text_safe(b, mt_snapshot_str(s, f->name));
+    } else if (by == MT_BY_MODULE) {
+        add_module(b, r, mt_snapshot_str(s, f->filename));
+    } else {
+        mt_frame_label(b, s, frame, r);
+    }
+}
+
+static void add_pool(struct mt_buf *b, const struct mt_snapshot *s, uint32_t key)
+{
+    mt_buf_text(b, key & 1 ? "large" : "small");
+    if (key >> 1) {
+        mt_buf_text(b, ", private ");
+        mt_pool_label(b, s->pools[key >> 1]);
+    }
+}
+
+void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                       enum mt_peak_by by, const struct mt_peak_row *row)
+{
+    switch (by) {
+    case MT_BY_STACK:
+        mt_stack_label_aged(b, s, row->key, r,
+                            row->preexisting == row->bytes ? MT_STACKLESS_OLDER
+                            : row->preexisting             ? MT_STACKLESS_ANY
+                                                           : MT_STACKLESS_RECORDED);
+        return;
+    case MT_BY_ANNOTATION:
+        if (row->key) {
+            mt_text_safe(b, mt_snapshot_str(s, row->key));
+        } else {
+            mt_buf_text(b, "(outside all annotations)");
+        }
+        return;
+    case MT_BY_STREAM: mt_stream_label(b, s, (uint16_t)row->key); return;
+    case MT_BY_POOL: add_pool(b, s, row->key); return;
+    case MT_BY_CATEGORY: mt_buf_text(b, mt_category_name((enum mt_category)row->key)); return;
+    default: add_frame_part(b, r, s, by, row->key); return;
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call stacks for people: the frame that says most, and the stack in lines, in which internal
+ * frames are folded unless --all-frames asks for them. Which those are, frames.c of the analysis
+ * says.
+ */
+#include "heap/stacks/frames.h"
+#include "print/report.h"
+
+static void add_name(struct mt_buf *b, struct mt_str name)
+{
+    struct mt_buf text = {0};
+    mt_name_short(&text, name);
+    mt_text_safe(b, mt_buf_view(&text));
+    b->failed |= text.failed;
+    mt_buf_release(&text);
+}
+
+static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_frame *f,
+                      bool full_path)
+{
+    struct mt_str file = mt_snapshot_str(s, f->filename);
+    struct mt_str name = mt_snapshot_str(s, f->name);
+    struct mt_str shown = full_path ? file : mt_str_basename(file);
+    bool has_place = shown.n > 0 && mt_frame_has_file(s, f);
+    if (has_place) {
+        mt_text_safe(b, shown);
+        if (f->line > 0) {
+            mt_buf_printf(b, ":%d", (int)f->line);
+        }
+    }
+    if (name.n) {
+        mt_buf_text(b, has_place ? " " : "");
+        add_name(b, name);
+    } else if (!has_place) {
+        mt_buf_text(b, MT_NO_FRAME_NAME);
+    }
+}
+
+static const struct mt_frame *frame_at(const struct mt_snapshot *s, uint32_t stack, uint32_t i)
+{
+    return &s->frames[s->stack_frames[s->stacks[stack].first + i]];
+}
+
+/* Index of the innermost frame of the user's at or behind `from`; the stack's length when all are
+ * internal. */
+static uint32_t next_user_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t from)
+{
+    while (from < s->stacks[stack].n && mt_frame_is_internal(s, frame_at(s, stack, from))) {
+        from++;
+    }
+    return from;
+}
+
+void mt_frame_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame,
+                    const struct mt_report *r)
+{
+    if (frame) {
+        add_frame(b, s, &s->frames[frame], r->full_path);
+    } else {
+        mt_buf_text(b, MT_NO_STACK);
+    }
+}
+
+void mt_stack_label(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                    const struct mt_report *r)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    if (n == 0) {
+        mt_buf_text(b, MT_NO_STACK);
+        return;
+    }
+    uint32_t i = r->all_frames ? 0 : mt_stack_telling_frame(s, stack);
+    add_frame(b, s, frame_at(s, stack, i), r->full_path);
+}
+
+/* "(no stack: older than the trace)"; a file without any says so elsewhere, once. */
+static void add_no_stack(struct mt_buf *b, const struct mt_snapshot *s, enum mt_stackless age)
+{
+    mt_buf_add(b, MT_NO_STACK, sizeof MT_NO_STACK - 2); /* the bracket is closed below */
+    if (s->n_stack_frames > 0) {
+        mt_buf_printf(b, ": %s", mt_stackless_why(s, age));
+    }
+    mt_buf_char(b, ')');
+}
+
+void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r, enum mt_stackless age)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    if (n == 0) {
+        add_no_stack(b, s, age);
+        return;
+    }
+    mt_stack_label(b, s, stack, r);
+    if (r->all_frames) {
+        return;
+    }
+    const struct mt_frame *inner = frame_at(s, stack, 0);
+    uint32_t user = next_user_frame(s, stack, 0);
+    struct mt_str name = mt_snapshot_str(s, inner->name);
+    struct mt_str file = mt_str_basename(mt_snapshot_str(s, inner->filename));
+    bool python = mt_frame_is_python(s, inner);
+    if (python && mt_str_equal(name, MT_STR("forward"))) {
+        name = (struct mt_str){file.p, file.n - 3}; /* linear.py says more */
+    }
+    if (user > 0 && user < n && python && name.n) {
+        mt_buf_text(b, " (");
+        mt_text_safe(b, name);
+        mt_buf_text(b, ")");
+    }
+}
+
+void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                          const struct mt_report *r)
+{
+    mt_stack_label_aged(b, s, stack, r, MT_STACKLESS_ANY);
+}
+
+void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r)
+{
+    mt_stack_label_aged(b, s, stack, r, MT_STACKLESS_RECORDED);
+}
+
+void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                    const struct mt_report *r, int indent)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    uint32_t left = r->stack_lines > 0 ? (uint32_t)r->stack_lines : UINT32_MAX;
+    if (n == 0) {
+        mt_buf_printf(b, "%*s" MT_NO_STACK "\n", indent, "");
+    }
+    for (uint32_t i = 0; i < n && left > 0; i++) {
+        uint32_t user = r->all_frames ? i : next_user_frame(s, stack, i);
+        if (user > i) { /* folded frames do not count as lines */
+            mt_buf_printf(b, "%*s(%u internal frame%s)\n", indent, "", user - i,
+                          user - i == 1 ? "" : "s");
+            i = user - 1;
+            continue;
+        }
+        left--;
+        mt_buf_printf(b, "%*s", indent, "");
+        add_frame(b, s, frame_at(s, stack, i), r->full_path);
+        mt_buf_char(b, '\n');
+    }
+}
+
+static cJSON *frame_item(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (item && mt_json_str(item, "name", mt_snapshot_str(s, f->name)) &&
+        mt_json_str(item, "filename", mt_snapshot_str(s, f->filename)) &&
+        mt_json_i64(item, "line", f->line)) {
+        return item;
+    }
+    cJSON_Delete(item);
+    return NULL;
+}
+
+cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack)
+{
+    cJSON *array = cJSON_CreateArray();
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    for (uint32_t i = 0; array && i < n; i++) {
+        cJSON *item = frame_item(s, frame_at(s, stack, i));
+        if (!item || !cJSON_AddItemToArray(array, item)) {
+            cJSON_Delete(item);
+            cJSON_Delete(array);
+            return NULL;
+        }
+    }
+    return array;
+}

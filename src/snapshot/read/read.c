@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a path to a snapshot: looks at the first bytes, takes off wrappers (a gzip in a zip in a
+ * gzip is fine), reads the pickle or JSON inside, and builds the model. What memtool does not
+ * unpack is named with the pipe that does.
+ */
+#include "snapshot/read/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "torch/keys.h"
+
+#include "snapshot/read/readers.h"
+
+enum { MAX_WRAPPERS = 4, DEFAULT_MAX_DEPTH = 1000, SNIFF_BYTES = 16 };
+
+enum layer { LAYER_PICKLE, LAYER_JSON, LAYER_GZIP, LAYER_ZIP, LAYER_HTML, LAYER_UNKNOWN };
+
+struct reading {
+    const struct mt_read_options *o;
+    struct mt_input in;
+    struct mt_source source;
+    uint64_t position; /* in the file */
+    uint64_t file_size;
+    struct mt_error *err;
+};
+
+/* ---- what it is ---- */
+
+/* Compressions that are named instead of unpacked: first bytes, name, the program that unpacks. */
+static const struct {
+    const char *magic;
+    size_t n;
+    const char *name, *program;
+} PACKED[] = {
+    {"\x28\xb5\x2f\xfd", 4, "zstd", "zstd"},
+    {"\xfd\x37zXZ", 5, "xz", "xz"},
+    {"BZh", 3, "bzip2", "bzip2"},
+    {"\x04\x22\x4d\x18", 4, "lz4", "lz4"},
+};
+
+static bool starts(const uint8_t *p, size_t n, const char *magic, size_t magic_n)
+{
+    return n >= magic_n && memcmp(p, magic, magic_n) == 0;
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Protocol 0 and 1 have no header: they begin with a container. The byte behind '(' or '}' tells it
+ * from text and JSON. */
+static bool is_old_pickle(const uint8_t *p, size_t n)
+{
+    if (n < 2) {
+        return false;
+    }
+    const char *second = p[0] == '(' ? "dlp" : p[0] == '}' || p[0] == ']' ? "q(.r" : "";
+    return p[1] != 0 && strchr(second, p[1]) != NULL;
+}
+
+/* "<!DOCTYPE", "<html"; "<rank0>" is how a log may begin. */
+static bool is_page(const uint8_t *p, size_t n)
+{
+    static const char *const TAGS[] = {"html", "head",  "body", "script", "style", "meta",
+                                       "link", "title", "div",  "pre",    "svg",   "table"};
+    if (n > 1 && (p[1] == '!' || p[1] == '?')) {
+        return true;
+    }
+    for (size_t i = 0; i < MT_COUNT(TAGS); i++) {
+        size_t tag = strlen(TAGS[i]);
+        if (n > tag && strncasecmp((const char *)p + 1, TAGS[i], tag) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum layer sniff(const uint8_t *p, size_t n)
+{
+    if (starts(p, n, "\x1f\x8b", 2)) {
+        return LAYER_GZIP;
+    }
+    if (starts(p, n, "PK\3\4", 4)) {
+        return LAYER_ZIP;
+    }
+    if (n >= 2 && p[0] == 0x80 && p[1] <= 16) {
+        return LAYER_PICKLE;
+    }
+    size_t i = starts(p, n, "\xef\xbb\xbf", 3) ? 3 : 0; /* a byte order mark */
+    while (i < n && is_space(p[i])) {
+        i++;
+    }
+    if (i < n && p[i] == '<') {
+        return is_page(p + i, n - i) ? LAYER_HTML : LAYER_UNKNOWN;
+    }
+    if (i < n && (p[i] == '{' || p[i] == '[')) {
+        return LAYER_JSON;
+    }
+    return is_old_pickle(p, n) ? LAYER_PICKLE : LAYER_UNKNOWN;
+}
+
+static enum mt_status hint_logs(struct reading *r)
+{
+    return mt_hint(
+        r->err,
+        "snapshots come from torch.cuda.memory._dump_snapshot(); logs go to memtool triage");
+}
+
+static enum mt_status not_a_snapshot(struct reading *r)
+{
+    const uint8_t *p = r->in.at;
+    size_t n = mt_input_left(&r->in);
+    if (n == 0) {
+        mt_fail(r->err, MT_FORMAT, MT_NO_OFFSET, "not a memory snapshot (it is empty)");
+        return mt_hint(r->err, "was the job killed before _dump_snapshot() had written it?");
+    }
+    for (size_t i = 0; i < MT_COUNT(PACKED); i++) {
+        if (starts(p, n, PACKED[i].magic, PACKED[i].n)) {
+            mt_fail(r->err, MT_UNSUPPORTED, MT_NO_OFFSET,
+                    "packed with %s, which memtool does not unpack", PACKED[i].name);
+            return mt_hint(r->err, "%s -dc FILE | memtool VERB -", PACKED[i].program);
+        }
+    }
+    mt_fail(r->err, MT_FORMAT, 0,
+            "not a memory snapshot (neither pickle nor JSON; it begins with byte 0x%02x)", p[0]);
+    return hint_logs(r);
+}
+
+/* Whether the first bytes name anything that a snapshot has. Those of a binary pickle do not tell:
+ * it says itself what it is. */
+static bool may_be_log(struct reading *r)
+{
+    enum { HEAD_BYTES = 4096 };
+    static const struct mt_str KEYS[] = {
+        MT_STR_INIT("segments"), MT_STR_INIT("device_traces"), MT_STR_INIT("total_size"),
+        MT_STR_INIT("blocks"),   MT_STR_INIT("action"),        MT_STR_INIT("allocator_settings")};
+    (void)mt_input_need(&r->in,
+                        HEAD_BYTES); /* a short file, or an error that reading meets again */
+    struct mt_str head = {(const char *)r->in.at, mt_input_left(&r->in)};
+    if (head.n > 0 && (uint8_t)head.p[0] == 0x80) {
+        return false;
+    }
+    for (size_t i = 0; i < MT_COUNT(KEYS); i++) {
+        if (mt_str_find(head, KEYS[i]) != SIZE_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "[rank0]: ...", a line of JSON a message, a dictionary that Python printed: these begin like JSON
+ * or like an old pickle, and what is wrong with them as such helps nobody. */
+static enum mt_status refuse_log(struct reading *r)
+{
+    struct mt_error *err = r->err;
+    if (strncmp(err->text, "not a memory", 12) != 0) {
+        char why[sizeof err->text];
+        memcpy(why, err->text, sizeof why);
+        (void)mt_fail(err, MT_FORMAT, err->offset, "not a memory snapshot (%.200s)", why);
+    }
+    return err->hint[0] ? err->code : hint_logs(r);
+}
+
+/* ---- layers ---- */
+
+static void tell_progress(void *ctx, uint64_t unpacked)
+{
+    struct reading *r = ctx;
+    if (r->o->progress) {
+        r->o->progress(r->o->progress_ctx, unpacked, r->position, r->file_size);
+    }
+}
+
+static enum mt_status open_layer(struct reading *r, struct mt_byte_source *source)
+{
+    MT_TRY(mt_input_init(&r->in, source, r->o->max_input, r->err));
+    if (!mt_input_need(&r->in, SNIFF_BYTES) && r->in.failure.code != MT_OK) {
+        *r->err = r->in.failure;
+        return r->err->code;
+    }
+    return MT_OK;
+}
+
+static enum mt_status unwrap(struct reading *r, enum layer layer)
+{
+    struct mt_byte_source *s = NULL;
+    r->in.max = 0; /* the limit is one of unpacked bytes */
+    switch (layer) {
+    case LAYER_GZIP: s = mt_source_gzip(&r->in, MT_DAMAGED_REFUSE, r->err); break;
+    case LAYER_ZIP: s = mt_source_zip(&r->in, r->err); break;
+    default: s = mt_source_html(&r->in, r->err); break;
+    }
+    r->source.gzip |= layer == LAYER_GZIP;
+    r->source.zip |= layer == LAYER_ZIP;
+    r->source.html |= layer == LAYER_HTML;
+    return s ? open_layer(r, s) : r->err->code;
+}
+
+/* Takes wrappers off until a pickle or JSON text is at r->in. */
+static enum mt_status find_content(struct reading *r, enum layer *layer)
+{
+    for (int i = 0; i <= MAX_WRAPPERS; i++) {
+        *layer = sniff(r->in.at, mt_input_left(&r->in));
+        if (*layer == LAYER_PICKLE || *layer == LAYER_JSON) {
+            return MT_OK;
+        }
+        if (*layer == LAYER_UNKNOWN) {
+            return not_a_snapshot(r);
+        }
+        MT_TRY(unwrap(r, *layer));
+    }
+    return mt_fail(r->err, MT_LIMIT, MT_NO_OFFSET, "wrapped more than %d times", MAX_WRAPPERS);
+}
+
+/* ---- content ---- */
+
+static bool can_salvage(const struct reading *r, enum mt_status status)
+{
+    return r->o->salvage && (status == MT_FORMAT || status == MT_IO || status == MT_UNSUPPORTED);
+}
+
+/* Damage: closes what is open and says in the source where and why. */
+static enum mt_status salvage(struct reading *r, struct mt_machine *m)
+{
+    r->source.salvaged = true;
+    r->source.damage_offset = r->err->offset;
+    memcpy(r->source.damage, r->err->text, sizeof r->source.damage);
+    return mt_machine_close_all(m);
+}
+
+static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum layer layer)
+{
+    r->source.format = layer == LAYER_JSON ? MT_FORMAT_JSON : MT_FORMAT_PICKLE;
+    if (layer == LAYER_JSON && starts(r->in.at, mt_input_left(&r->in), "\xef\xbb\xbf", 3)) {
+        r->in.at += 3;
+    }
+    bool log = may_be_log(r);
+    enum mt_status status =
+        layer == LAYER_JSON ? mt_json_read(&r->in, m) : mt_pickle_read(&r->in, m, &r->source);
+    log = log && mt_builder_n_events(m->builder) == 0 && m->schema.segments.n == 0 &&
+          r->in.failure.code == MT_OK;
+    if (status == MT_FORMAT && log) {
+        return refuse_log(r);
+    }
+    if (status != MT_OK && can_salvage(r, status)) {
+        status = salvage(r, m);
+    } else if (status != MT_OK && r->err->hint[0] == '\0' && mt_builder_n_events(m->builder)) {
+        mt_hint(r->err,
+                "%zu of the events before that point are readable; add --salvage to use them",
+                mt_builder_n_events(m->builder));
+    }
+    status = status == MT_OK ? mt_machine_finish(m) : status;
+    return status == MT_FORMAT && log ? refuse_log(r) : status;
+}
+
+/* What was being read at the damage is the last key of the top, since all writers write one after
+ * the other: the state and the traces belong together only when both came before it. */
+static void find_cut(int last_key, struct mt_snapshot *s)
+{
+    bool has_state = s->present >> MT_TOP_KEY_segments & 1;
+    struct mt_source *source = &s->source;
+    if (!source->salvaged || s->n_traces == 0) {
+        return;
+    }
+    if (last_key == MT_TOP_KEY_segments || !has_state) {
+        source->trace_cut = true;
+        source->first_cut = 0;
+    } else if (last_key == MT_TOP_KEY_device_traces) {
+        source->trace_cut = true;
+        source->first_cut = s->n_traces - 1;
+    }
+}
+
+/*
+ * What a file may unfold to where it names one list in several places. Written out an event takes 6
+ * bytes at least and about 85 as PyTorch writes it, and no known writer shares lists of records; so
+ * a sixteenth of the bytes lets each list of a file be named five times more. Small files may do as
+ * they like: 65,536 records take milliseconds. With --max-events the user says how many.
+ */
+static void limit_copies(const struct reading *r, struct mt_builder *b)
+{
+    enum { FREE_COPIES = 65536, BYTES_PER_COPY = 16 };
+    uint64_t max = r->o->max_events;
+    mt_builder_limit(b, max ? max : FREE_COPIES + r->source.bytes / BYTES_PER_COPY,
+                     max ? max : UINT32_MAX);
+}
+
+/* Sums are kept for each device. PyTorch numbers devices by a signed byte; so this is far more than
+ * any machine has, and keeps a small file from asking for gigabytes. */
+static enum mt_status limit_devices(const struct mt_snapshot *s, struct mt_error *err)
+{
+    enum { MOST_DEVICES = 1024 };
+    size_t traced = 0;
+    for (size_t i = 0; i < s->n_traces; i++) {
+        traced += s->traces[i].n > 0;
+    }
+    size_t n = traced > s->n_device_firsts ? traced : s->n_device_firsts;
+    return n <= MOST_DEVICES ? MT_OK
+                             : mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
+                                       "more than 1,024 devices have segments or events");
+}
+
+static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
+{
+    struct mt_builder *b = mt_builder_new(r->o->hash_seed);
+    if (!b) {
+        return mt_fail_nomem(r->err);
+    }
+    enum { BYTES_PER_EVENT = 84 }; /* of a pickle with shared stacks; measured 85 to 120 */
+    bool plain = layer == LAYER_PICKLE && !r->source.gzip && !r->source.zip && !r->source.html;
+    if (plain) { /* where that is refused, the file may hold less than its size promises */
+        (void)!mt_builder_expect_events(b, (size_t)(r->file_size / BYTES_PER_EVENT));
+    }
+    struct mt_machine m;
+    uint32_t depth = r->o->max_depth ? r->o->max_depth : DEFAULT_MAX_DEPTH;
+    uint64_t events = r->o->max_events ? r->o->max_events : UINT32_MAX;
+    enum mt_status status = mt_machine_init(&m, b, depth, events, r->err);
+    if (status == MT_OK) {
+        status = run_reader(r, &m, layer);
+    }
+    r->source.bare_list = m.bare_list;
+    r->source.bytes = r->in.base + (uint64_t)(r->in.at - r->in.window);
+    int last_key = m.last_key;
+    mt_machine_release(&m);
+    if (status != MT_OK) {
+        mt_builder_free(b);
+        return status;
+    }
+    mt_builder_source(b, &r->source);
+    limit_copies(r, b);
+    MT_TRY(mt_builder_finish(b, out, r->err));
+    status = limit_devices(out, r->err);
+    if (status != MT_OK) {
+        mt_snapshot_release(out);
+        return status;
+    }
+    find_cut(last_key, out);
+    return MT_OK;
+}
+
+static enum mt_status read_from(struct reading *r, struct mt_byte_source *source,
+                                struct mt_snapshot *out)
+{
+    enum layer layer = LAYER_UNKNOWN;
+    r->source = (struct mt_source){.protocol = -1, .damage_offset = MT_NO_OFFSET};
+    enum mt_status status = open_layer(r, source);
+    if (status == MT_OK) {
+        status = find_content(r, &layer);
+    }
+    if (status == MT_OK) {
+        r->in.progress = tell_progress;
+        r->in.progress_ctx = r;
+        status = read_content(r, layer, out);
+    }
+    mt_input_release(&r->in);
+    return status;
+}
+
+/* ---- faces ---- */
+
+static enum mt_status open_path(const char *path, int *fd, struct reading *r)
+{
+    struct stat st;
+    *fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) {
+        return mt_fail(r->err, MT_IO, MT_NO_OFFSET, "cannot open: %s", strerror(errno));
+    }
+    if (fstat(*fd, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) {
+            close(*fd);
+            (void)mt_fail(r->err, MT_IO, MT_NO_OFFSET, "is a directory");
+            mt_hint(r->err, "name the files in it: %.200s/*", path);
+            return MT_IO;
+        }
+        r->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_snapshot_read(const char *path, const struct mt_read_options *o,
+                                struct mt_snapshot *out, struct mt_error *err)
+{
+    struct reading r = {.o = o, .err = err};
+    int fd = -1;
+    MT_TRY(open_path(path, &fd, &r));
+    struct mt_byte_source *source = mt_source_fd(fd, fd != STDIN_FILENO, &r.position);
+    if (!source) {
+        if (fd != STDIN_FILENO) {
+            close(fd);
+        }
+        return mt_fail_nomem(err);
+    }
+    return read_from(&r, source, out);
+}
+
+enum mt_status mt_snapshot_read_memory(const void *p, size_t n, size_t chunk,
+                                       const struct mt_read_options *o, struct mt_snapshot *out,
+                                       struct mt_error *err)
+{
+    struct reading r = {.o = o, .err = err, .file_size = n};
+    struct mt_byte_source *source = mt_source_memory(p, n, chunk);
+    return source ? read_from(&r, source, out) : mt_fail_nomem(err);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wrappers around a pickle or JSON text, each a byte source over the input below it: gzip (any
+ * number of members), the zip that torch.save writes, and the page of PyTorch's trace_plot with the
+ * pickle in base64. All of them stream, so they work on pipes and in bounded memory.
+ *
+ * The zip is walked entry by entry from the front, by local headers. The zip libraries want to seek
+ * to the directory at the end, which a pipe cannot; torch.save puts data.pkl first, so nothing is
+ * lost.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "snapshot/read/input.h"
+#include "support/mem.h"
+#include "support/str.h"
+
+static enum mt_status below_failed(const struct mt_input *below, struct mt_error *err,
+                                   const char *what)
+{
+    if (below->failure.code != MT_OK) {
+        *err = below->failure;
+        return err->code;
+    }
+    uint64_t at = mt_input_offset(below);
+    return mt_fail(err, MT_FORMAT, at, "%s ends early at byte %" PRIu64 " of the file", what, at);
+}
+
+/* ---- deflate: gzip and compressed zip entries ---- */
+
+struct inflate_source {
+    struct mt_byte_source face;
+    struct mt_input below;
+    z_stream z;
+    uint64_t packed, unpacked; /* bytes so far */
+    bool members;              /* gzip: another member may follow */
+    bool done;
+    bool gives;             /* MT_DAMAGED_GIVE */
+    struct mt_error damage; /* found behind what was given; code MT_OK: none */
+};
+
+static void inflate_close(struct mt_byte_source *self)
+{
+    struct inflate_source *s = (struct inflate_source *)self;
+    inflateEnd(&s->z);
+    mt_input_release(&s->below);
+    mt_mem_free(s);
+}
+
+/* A gzip member ended: is there another one? Zeros and rubbish behind the last are ignored, as gzip
+ * does. */
+static bool next_member(struct inflate_source *s)
+{
+    if (!s->members || !mt_input_need(&s->below, 2) || s->below.at[0] != 0x1f ||
+        s->below.at[1] != 0x8b) {
+        return false;
+    }
+    return inflateReset(&s->z) == Z_OK;
+}
+
+static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *err)
+{
+    if (!mt_input_need(&s->below, 1)) {
+        return below_failed(&s->below, err, "the compressed data");
+    }
+    size_t left = mt_input_left(&s->below);
+    s->z.next_in =
+        (Bytef *)(uintptr_t)s->below.at; /* zlib's type is not const; it does not write */
+    s->z.avail_in = (uInt)left;
+    int r = inflate(&s->z, Z_NO_FLUSH);
+    s->below.at += left - s->z.avail_in;
+    s->packed += left - s->z.avail_in;
+    if (r == Z_STREAM_END) {
+        s->done = !next_member(s);
+        return MT_OK;
+    }
+    if (r == Z_MEM_ERROR) {
+        return mt_fail_nomem(err);
+    }
+    if (r != Z_OK && r != Z_BUF_ERROR) {
+        uint64_t at = mt_input_offset(&s->below);
+        return mt_fail(err, MT_FORMAT, at,
+                       "damaged compressed data near byte %" PRIu64 " of the file: %s", at,
+                       s->z.msg ? s->z.msg : "not deflate");
+    }
+    return MT_OK;
+}
+
+static enum mt_status refuse_bomb(struct mt_error *err)
+{
+    mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
+            "it unpacks to more than %d times its size; no snapshot does that", MT_BOMB_RATIO);
+    return mt_hint(err, "if you trust it: gzip -dc FILE | memtool VERB --max-input SIZE -");
+}
+
+static enum mt_status inflate_read(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
+                                   struct mt_error *err)
+{
+    struct inflate_source *s = (struct inflate_source *)self;
+    uInt room = n < (1u << 30) ? (uInt)n : 1u << 30;
+    s->z.next_out = p;
+    s->z.avail_out = room;
+    enum mt_status status = s->damage.code;
+    while (status == MT_OK && s->z.avail_out == room && !s->done) {
+        status = inflate_some(s, &s->damage);
+    }
+    if (status != MT_OK && (!s->gives || s->z.avail_out == room)) {
+        *err = s->damage;
+        return status;
+    }
+    *got = room - s->z.avail_out;
+    s->unpacked += *got;
+    return mt_is_bomb(s->packed, s->unpacked) ? refuse_bomb(err) : MT_OK;
+}
+
+static struct mt_byte_source *inflate_new(struct mt_input *below, int window_bits, bool members,
+                                          struct mt_error *err)
+{
+    struct inflate_source *s = mt_mem_zalloc(1, sizeof *s);
+    if (!s || inflateInit2(&s->z, window_bits) != Z_OK) {
+        mt_mem_free(s);
+        mt_input_release(below);
+        mt_fail_nomem(err);
+        return NULL;
+    }
+    s->face = (struct mt_byte_source){inflate_read, inflate_close};
+    s->below = *below;
+    s->members = members;
+    *below = (struct mt_input){0};
+    return &s->face;
+}
+
+struct mt_byte_source *mt_source_gzip(struct mt_input *below, enum mt_damaged damaged,
+                                      struct mt_error *err)
+{
+    struct mt_byte_source *face = inflate_new(below, 15 + 16, true, err);
+    if (face) {
+        ((struct inflate_source *)face)->gives = damaged == MT_DAMAGED_GIVE;
+    }
+    return face;
+}
+
+/* ---- plain bytes: stored zip entries ---- */
+
+struct stored_source {
+    struct mt_byte_source face;
+    struct mt_input below;
+    uint64_t left; /* UINT64_MAX: unknown, the pickle knows its own end */
+};
+
+static void stored_close(struct mt_byte_source *self)
+{
+    struct stored_source *s = (struct stored_source *)self;
+    mt_input_release(&s->below);
+    mt_mem_free(s);
+}
+
+static enum mt_status stored_read(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
+                                  struct mt_error *err)
+{
+    struct stored_source *s = (struct stored_source *)self;
+    *got = 0;
+    if (s->left == 0) {
+        return MT_OK;
+    }
+    if (!mt_input_need(&s->below, 1)) {
+        return s->left == UINT64_MAX && s->below.failure.code == MT_OK
+                   ? MT_OK
+                   : below_failed(&s->below, err, "the zip entry");
+    }
+    size_t take = mt_input_left(&s->below);
+    take = take < n ? take : n;
+    take = take < s->left ? take : (size_t)s->left;
+    memcpy(p, s->below.at, take);
+    s->below.at += take;
+    s->left -= s->left == UINT64_MAX ? 0 : take;
+    *got = take;
+    return MT_OK;
+}
+
+/* ---- zip ---- */
+
+enum { ZIP_HEADER = 30, ZIP_STORED = 0, ZIP_DEFLATED = 8, ZIP_SIZES_BEHIND = 8 };
+
+struct zip_entry {
+    unsigned flags, method;
+    uint64_t packed; /* bytes; meaningless with ZIP_SIZES_BEHIND */
+    bool is_pickle;  /* its name ends in data.pkl */
+};
+
+static uint64_t le(const uint8_t *p, unsigned n)
+{
+    uint64_t v = 0;
+    for (unsigned i = n; i-- > 0;) {
+        v = v << 8 | p[i];
+    }
+    return v;
+}
+
+/* Sizes of 4 GiB and more stand in the zip64 extra field (id 1): unpacked, packed. */
+static uint64_t zip64_packed(const uint8_t *extra, size_t n, uint64_t packed)
+{
+    if (packed != UINT32_MAX) {
+        return packed;
+    }
+    for (size_t i = 0; n - i >= 4 && i < n;) {
+        size_t size = (size_t)le(extra + i + 2, 2);
+        if (size > n - i - 4) {
+            break;
+        }
+        if (le(extra + i, 2) == 1 && size >= 16) {
+            return le(extra + i + 4 + 8, 8);
+        }
+        i += 4 + size;
+    }
+    return packed;
+}
+
+/* Reads a local header and stands behind it; false when no entry follows. */
+static bool zip_header(struct mt_input *in, struct zip_entry *e)
+{
+    if (!mt_input_need(in, ZIP_HEADER) || memcmp(in->at, "PK\3\4", 4) != 0) {
+        return false;
+    }
+    size_t name = (size_t)le(in->at + 26, 2);
+    size_t extra = (size_t)le(in->at + 28, 2);
+    if (!mt_input_need(in, ZIP_HEADER + name + extra)) {
+        return false;
+    }
+    const uint8_t *p = in->at;
+    struct mt_str n = {(const char *)p + ZIP_HEADER, name};
+    e->flags = (unsigned)le(p + 6, 2);
+    e->method = (unsigned)le(p + 8, 2);
+    e->packed = zip64_packed(p + ZIP_HEADER + name, extra, le(p + 18, 4));
+    e->is_pickle = mt_str_equal(mt_str_basename(n), MT_STR("data.pkl"));
+    in->at += ZIP_HEADER + name + extra;
+    return true;
+}
+
+static bool skip(struct mt_input *in, uint64_t n)
+{
+    while (n) {
+        if (!mt_input_need(in, 1)) {
+            return false;
+        }
+        uint64_t left = mt_input_left(in);
+        uint64_t take = left < n ? left : n;
+        in->at += take;
+        n -= take;
+    }
+    return true;
+}
+
+static struct mt_byte_source *zip_stored(struct mt_input *below, uint64_t size,
+                                         struct mt_error *err)
+{
+    struct stored_source *s = mt_mem_alloc(1, sizeof *s);
+    if (!s) {
+        mt_input_release(below);
+        mt_fail_nomem(err);
+        return NULL;
+    }
+    *s = (struct stored_source){{stored_read, stored_close}, *below, size};
+    *below = (struct mt_input){0};
+    return &s->face;
+}
+
+struct mt_byte_source *mt_source_zip(struct mt_input *below, struct mt_error *err)
+{
+    struct zip_entry e;
+    while (zip_header(below, &e)) {
+        bool unknown = e.flags & ZIP_SIZES_BEHIND;
+        if (e.is_pickle && e.method == ZIP_STORED) {
+            return zip_stored(below, unknown ? UINT64_MAX : e.packed, err);
+        }
+        if (e.is_pickle && e.method == ZIP_DEFLATED) {
+            return inflate_new(below, -15, false, err);
+        }
+        if (e.is_pickle || unknown || !skip(below, e.packed)) {
+            break;
+        }
+    }
+    if (below->failure.code != MT_OK) {
+        *err = below->failure;
+    } else {
+        mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                "not a memory snapshot (a zip without a readable data.pkl)");
+        mt_hint(err, "unpack it, and give memtool the snapshot inside");
+    }
+    mt_input_release(below);
+    return NULL;
+}
+
+/* ---- HTML ---- */
+
+/*
+ * The page holds the pickle as one base64 string literal. It is found by its length: the first run
+ * of more than MIN_RUN base64 characters behind a quote. Padding with NULs is the writer's habit.
+ */
+enum { MIN_RUN = 64 };
+
+struct base64_source {
+    struct mt_byte_source face;
+    struct mt_input below;
+    uint32_t bits;
+    unsigned n_bits;
+    bool done;
+};
+
+static int base64_value(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+static void base64_close(struct mt_byte_source *self)
+{
+    struct base64_source *s = (struct base64_source *)self;
+    mt_input_release(&s->below);
+    mt_mem_free(s);
+}
+
+static enum mt_status base64_read(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
+                                  struct mt_error *err)
+{
+    struct base64_source *s = (struct base64_source *)self;
+    *got = 0;
+    while (*got < n && !s->done) {
+        if (!mt_input_need(&s->below, 1)) {
+            return below_failed(&s->below, err, "the page");
+        }
+        int v = base64_value(*s->below.at);
+        if (v < 0) {
+            s->done = true;
+            break;
+        }
+        s->below.at++;
+        s->bits = s->bits << 6 | (uint32_t)v;
+        s->n_bits += 6;
+        if (s->n_bits >= 8) {
+            s->n_bits -= 8;
+            p[(*got)++] = (uint8_t)(s->bits >> s->n_bits);
+        }
+    }
+    return MT_OK;
+}
+
+/* Stands at the first character of the literal. */
+static bool find_base64(struct mt_input *in)
+{
+    while (mt_input_need(in, MIN_RUN + 1)) {
+        const uint8_t *quote = memchr(in->at, '"', mt_input_left(in) - MIN_RUN);
+        if (!quote) {
+            in->at = in->end - MIN_RUN;
+            continue;
+        }
+        in->at = quote + 1;
+        unsigned run = 0;
+        while (run < MIN_RUN && base64_value(in->at[run]) >= 0) {
+            run++;
+        }
+        if (run == MIN_RUN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct mt_byte_source *mt_source_html(struct mt_input *below, struct mt_error *err)
+{
+    struct base64_source *s = NULL;
+    if (!find_base64(below)) {
+        if (below->failure.code != MT_OK) {
+            *err = below->failure;
+        } else {
+            mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                    "not a memory snapshot (HTML without a snapshot in it)");
+            mt_hint(err,
+                    "PyTorch's own pages carry their snapshot and are read as they are; a page "
+                    "that memtool made holds none: give the file it was made from");
+        }
+    } else if (!(s = mt_mem_zalloc(1, sizeof *s))) {
+        mt_fail_nomem(err);
+    }
+    if (!s) {
+        mt_input_release(below);
+        return NULL;
+    }
+    s->face = (struct mt_byte_source){base64_read, base64_close};
+    s->below = *below;
+    *below = (struct mt_input){0};
+    return &s->face;
+}

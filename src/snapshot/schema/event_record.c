@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A dictionary with an action becomes a trace event. Events are nearly all of a large snapshot, so
+ * the answers that go with the last one - its stream, its set of keys - are asked first.
+ */
+#include "snapshot/schema/records.h"
+
+#include <inttypes.h>
+
+#include "snapshot/schema/fields.h"
+
+struct event_parts {
+    struct mt_event event;
+    uint32_t present;
+    uint32_t action_name;
+    uint32_t columns[MT_COLUMN_COUNT];
+    unsigned columns_set;
+};
+
+static void set_column(struct event_parts *f, enum mt_event_column c, uint32_t value)
+{
+    f->columns[c] = value;
+    f->columns_set |= 1u << c;
+}
+
+static enum mt_status put_action(struct mt_machine *m, struct event_parts *f, mt_word w)
+{
+    uint32_t id = 0;
+    MT_TRY(mt_field_str(m, "action", w, &id));
+    f->event.action = id < m->schema.n_known ? m->schema.known[id].action : MT_ACTION_OTHER;
+    f->action_name = f->event.action == MT_ACTION_OTHER ? id : 0;
+    return MT_OK;
+}
+
+/* Texts are for people only: another type is kept as it is instead of being an error. */
+static enum mt_status put_text(struct mt_machine *m, struct event_parts *f, enum mt_event_column c,
+                               int key, mt_word key_word, mt_word w)
+{
+    if (mt_word_tag(w) != MT_TAG_STR) {
+        f->present &= ~(1u << key);
+        f->columns_set |= 1u << MT_COLUMN_EXTRA;
+        return mt_field_keep(m, key_word, w, &f->columns[MT_COLUMN_EXTRA]);
+    }
+    set_column(f, c, (uint32_t)mt_word_payload(w));
+    return MT_OK;
+}
+
+static enum mt_status put_event_pool(struct mt_machine *m, struct event_parts *f, mt_word w)
+{
+    struct mt_pool_id id;
+    MT_TRY(mt_field_pair(m, "pool_id", w, &id));
+    size_t pool = mt_builder_pool(m->builder, id);
+    if (pool == SIZE_MAX) {
+        return mt_fail_nomem(m->err);
+    }
+    set_column(f, MT_COLUMN_POOL, (uint32_t)pool);
+    return MT_OK;
+}
+
+static enum mt_status put_event_addr(struct mt_machine *m, struct event_parts *f, mt_word w)
+{
+    bool negative = false;
+    MT_TRY(mt_field_addr(m, "addr", w, &f->event.addr, &negative));
+    f->present |= negative ? MT_PRESENT_NEGATIVE_ADDR_EVENT : 0;
+    return MT_OK;
+}
+
+static enum mt_status put_event_key(struct mt_machine *m, struct event_parts *f, int key,
+                                    mt_word key_word, mt_word w)
+{
+    f->present |= 1u << key;
+    switch ((enum mt_event_key)key) {
+    case MT_EVENT_KEY_action: return put_action(m, f, w);
+    case MT_EVENT_KEY_addr: return put_event_addr(m, f, w);
+    case MT_EVENT_KEY_device_free: return mt_field_size(m, "device_free", w, &f->event.addr);
+    case MT_EVENT_KEY_size: return mt_field_size(m, "size", w, &f->event.size);
+    case MT_EVENT_KEY_stream: return mt_field_stream(m, w, &f->event.stream);
+    case MT_EVENT_KEY_time_us:
+        return mt_field_i64(m, "time_us", w, INT64_MIN + 1, INT64_MAX, &f->event.time_us);
+    case MT_EVENT_KEY_frames: return mt_field_stack(m, w, &f->event.stack);
+    case MT_EVENT_KEY_pool_id: return put_event_pool(m, f, w);
+    case MT_EVENT_KEY_compile_context:
+        return put_text(m, f, MT_COLUMN_COMPILE_CONTEXT, key, key_word, w);
+    case MT_EVENT_KEY_user_metadata:
+        return put_text(m, f, MT_COLUMN_USER_METADATA, key, key_word, w);
+    case MT_EVENT_KEY_internal_metadata:
+        return put_text(m, f, MT_COLUMN_INTERNAL_METADATA, key, key_word, w);
+    case MT_EVENT_KEY_category: return put_text(m, f, MT_COLUMN_CATEGORY, key, key_word, w);
+    case MT_EVENT_KEY_COUNT: break;
+    }
+    return MT_OK;
+}
+
+static enum mt_status add_columns(struct mt_machine *m, const struct event_parts *f, size_t index)
+{
+    for (int c = 0; c < MT_COLUMN_COUNT; c++) {
+        if ((f->columns_set >> c & 1) &&
+            !mt_builder_event_column(m->builder, index, (enum mt_event_column)c, f->columns[c])) {
+            return mt_fail_nomem(m->err);
+        }
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_record_shape(struct mt_machine *m, uint32_t present, uint32_t action_name,
+                               uint8_t *index)
+{
+    struct mt_schema *s = &m->schema;
+    if (!s->last_shape.valid || s->last_shape.present != present ||
+        s->last_shape.action_name != action_name) {
+        size_t i = mt_builder_event_shape(m->builder, present, action_name);
+        if (i == SIZE_MAX && !mt_builder_shapes_full(m->builder)) {
+            return mt_fail_nomem(m->err);
+        }
+        if (i == SIZE_MAX) {
+            return mt_fail(m->err, MT_LIMIT, m->offset,
+                           "more than 255 different sets of keys in trace events");
+        }
+        s->last_shape.present = present;
+        s->last_shape.action_name = action_name;
+        s->last_shape.index = (uint8_t)i;
+        s->last_shape.valid = true;
+    }
+    *index = s->last_shape.index;
+    return MT_OK;
+}
+
+enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
+{
+    struct event_parts f;
+    f.event = (struct mt_event){.time_us = MT_NO_TIME};
+    f.present = f.action_name = 0;
+    f.columns_set = 0;
+    f.columns[MT_COLUMN_EXTRA] = 0;
+    for (size_t i = 0; i < n; i++) {
+        mt_word key_word = pairs[2 * i];
+        mt_word value = pairs[2 * i + 1];
+        int key = mt_schema_key(&m->schema, MT_RECORD_EVENT, key_word, value);
+        if (MT_LIKELY(key >= 0)) {
+            MT_TRY(put_event_key(m, &f, key, key_word, value));
+        } else {
+            f.columns_set |= 1u << MT_COLUMN_EXTRA;
+            MT_TRY(mt_field_keep(m, key_word, value, &f.columns[MT_COLUMN_EXTRA]));
+        }
+    }
+    MT_TRY(mt_record_shape(m, f.present, f.action_name, &f.event.shape));
+    size_t index = mt_builder_n_events(m->builder);
+    if (index >= m->max_events) {
+        mt_fail(m->err, MT_LIMIT, m->offset, "more than %" PRIu64 " events", m->max_events);
+        return mt_hint(m->err, "raise the limit with --max-events N");
+    }
+    if (!mt_builder_event(m->builder, &f.event)) {
+        return mt_fail_nomem(m->err);
+    }
+    *out = mt_word_make(MT_TAG_EVENT, index);
+    return f.columns_set ? add_columns(m, &f, index) : MT_OK;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A buffer in front of a stream, with deflate in between when gzip was asked for. One buffer of 64
+ * KiB takes the bytes; when full it goes to the stream, or through zlib and then to the stream. The
+ * first failure sticks.
+ */
+#include "snapshot/write/sink.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "support/mem.h"
+#include "support/safe_char.h"
+#include "support/units.h"
+
+#define SINK_BUFFER 65536
+/* windowBits of zlib: 15 is the largest window, + 16 asks for a gzip header. */
+#define SINK_WINDOW_GZIP (15 + 16)
+/* Level 6 is zlib's own balance; on a 171 MB snapshot level 9 takes three times as long for 4 %
+ * less. */
+#define SINK_LEVEL 6
+
+struct mt_sink {
+    FILE *stream;
+    bool gzip;
+    enum mt_status status;
+    const char *why; /* of the failure; a literal */
+    size_t n;
+    uint64_t taken, limit; /* bytes handed on, before gzip; limit 0: any number */
+    z_stream z;
+    unsigned char bytes[SINK_BUFFER];
+    unsigned char packed[SINK_BUFFER];
+};
+
+struct mt_sink *mt_sink_new(FILE *stream, bool gzip)
+{
+    struct mt_sink *s = mt_mem_alloc(1, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    s->stream = stream;
+    s->gzip = gzip;
+    s->status = MT_OK;
+    s->why = NULL;
+    s->n = 0;
+    s->taken = 0;
+    s->limit = 0;
+    memset(&s->z, 0, sizeof s->z);
+    if (gzip && deflateInit2(&s->z, SINK_LEVEL, Z_DEFLATED, SINK_WINDOW_GZIP, 8,
+                             Z_DEFAULT_STRATEGY) != Z_OK) {
+        mt_mem_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void mt_sink_free(struct mt_sink *s)
+{
+    if (s && s->gzip) {
+        deflateEnd(&s->z);
+    }
+    mt_mem_free(s);
+}
+
+static void put_raw(struct mt_sink *s, const void *p, size_t n)
+{
+    if (s->status == MT_OK && fwrite(p, 1, n, s->stream) != n) {
+        mt_sink_fail(s, MT_OUTPUT, "cannot write");
+    }
+}
+
+static void put_deflated(struct mt_sink *s, int flush)
+{
+    s->z.next_in = s->bytes;
+    s->z.avail_in = (uInt)s->n;
+    do {
+        s->z.next_out = s->packed;
+        s->z.avail_out = SINK_BUFFER;
+        if (deflate(&s->z, flush) == Z_STREAM_ERROR) {
+            mt_sink_fail(s, MT_INTERNAL, "zlib lost its state");
+        }
+        put_raw(s, s->packed, SINK_BUFFER - s->z.avail_out);
+    } while (s->z.avail_out == 0 && s->status == MT_OK);
+}
+
+static void empty_buffer(struct mt_sink *s, int flush)
+{
+    s->taken += s->n;
+    if (s->limit && s->taken > s->limit) {
+        mt_sink_fail(s, MT_LIMIT, NULL);
+    } else if (s->gzip) {
+        put_deflated(s, flush);
+    } else {
+        put_raw(s, s->bytes, s->n);
+    }
+    s->n = 0;
+}
+
+void mt_sink_write(struct mt_sink *s, const void *p, size_t n)
+{
+    const unsigned char *at = p;
+    while (n > 0 && s->status == MT_OK) {
+        size_t piece = SINK_BUFFER - s->n < n ? SINK_BUFFER - s->n : n;
+        memcpy(s->bytes + s->n, at, piece);
+        s->n += piece;
+        at += piece;
+        n -= piece;
+        if (s->n == SINK_BUFFER) {
+            empty_buffer(s, Z_NO_FLUSH);
+        }
+    }
+}
+
+void mt_sink_str(struct mt_sink *s, struct mt_str text)
+{
+    mt_sink_write(s, text.p, text.n);
+}
+
+void mt_sink_text(struct mt_sink *s, const char *nul_terminated)
+{
+    mt_sink_write(s, nul_terminated, strlen(nul_terminated));
+}
+
+void mt_sink_char(struct mt_sink *s, char c)
+{
+    if (s->n + 1 < SINK_BUFFER) {
+        s->bytes[s->n++] = (unsigned char)c;
+    } else {
+        mt_sink_write(s, &c, 1);
+    }
+}
+
+void mt_sink_u64(struct mt_sink *s, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    mt_sink_write(s, digits + at, sizeof digits - at);
+}
+
+void mt_sink_i64(struct mt_sink *s, int64_t n)
+{
+    if (n < 0) {
+        mt_sink_char(s, '-');
+    }
+    mt_sink_u64(s, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+}
+
+/* ---- JSON text ---- */
+
+/* Bytes of the character at p (1 to 4), or 0 when p does not begin a well-formed one. A surrogate
+ * in three bytes counts as well-formed: *code tells. */
+static size_t decode_character(const unsigned char *p, size_t n, unsigned *code)
+{
+    static const struct {
+        unsigned char mask, lead;
+        unsigned least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    for (size_t extra = 0; extra < MT_COUNT(forms); extra++) {
+        if ((p[0] & forms[extra].mask) != forms[extra].lead) {
+            continue;
+        }
+        if (extra >= n) {
+            return 0;
+        }
+        unsigned c = p[0] & (unsigned char)~forms[extra].mask;
+        for (size_t i = 1; i <= extra; i++) {
+            if ((p[i] & 0xc0) != 0x80) {
+                return 0;
+            }
+            c = c << 6 | (p[i] & 0x3f);
+        }
+        *code = c;
+        return c < forms[extra].least || c > 0x10ffff ? 0 : extra + 1;
+    }
+    return 0;
+}
+
+static void put_escape(struct mt_sink *s, unsigned code)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char letters[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
+                                      {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
+    mt_sink_char(s, '\\');
+    for (size_t i = 0; i < MT_COUNT(letters); i++) {
+        if (code == (unsigned char)letters[i][0]) {
+            mt_sink_char(s, letters[i][1]);
+            return;
+        }
+    }
+    mt_sink_char(s, 'u');
+    for (int shift = 12; shift >= 0; shift -= 4) {
+        mt_sink_char(s, hex[code >> shift & 15]);
+    }
+}
+
+/* How many bytes from p on need no escape and no decoding. */
+static size_t plain_run(const unsigned char *p, size_t n)
+{
+    size_t i = 0;
+    while (i < n && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
+        i++;
+    }
+    return i;
+}
+
+void mt_sink_json_str(struct mt_sink *s, struct mt_str text)
+{
+    const unsigned char *p = (const unsigned char *)text.p;
+    size_t n = text.n;
+    mt_sink_char(s, '"');
+    while (n > 0) {
+        size_t taken = plain_run(p, n);
+        unsigned code = 0;
+        if (taken > 0) {
+            mt_sink_write(s, p, taken);
+        } else if ((taken = decode_character(p, n, &code)) == 0) {
+            put_escape(s, 0xdc00u + p[0]);
+            taken = 1;
+        } else if (code >= 0x10000 && !mt_char_is_safe(code)) {
+            put_escape(s, 0xd800u + ((code - 0x10000) >> 10));
+            put_escape(s, 0xdc00u + (code & 0x3ff));
+        } else if (taken == 1 || (code >= 0xd800 && code < 0xe000) || !mt_char_is_safe(code)) {
+            put_escape(s, code);
+        } else {
+            mt_sink_write(s, p, taken);
+        }
+        p += taken;
+        n -= taken;
+    }
+    mt_sink_char(s, '"');
+}
+
+void mt_sink_json_f64(struct mt_sink *s, double x)
+{
+    char text[40];
+    if (isnan(x)) {
+        mt_sink_text(s, "null");
+        return;
+    }
+    if (isinf(x)) {
+        mt_sink_text(s, x < 0 ? "-1e999" : "1e999");
+        return;
+    }
+    for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (!(strtod(text, NULL) < x) && !(strtod(text, NULL) > x)) {
+            break;
+        }
+    }
+    mt_sink_text(s, text);
+    if (!strpbrk(text, ".e")) {
+        mt_sink_text(s, ".0");
+    }
+}
+
+/* ---- the end ---- */
+
+void mt_sink_limit(struct mt_sink *s, uint64_t bytes)
+{
+    s->limit = bytes;
+}
+
+bool mt_sink_failed(const struct mt_sink *s)
+{
+    return s->status != MT_OK;
+}
+
+void mt_sink_fail(struct mt_sink *s, enum mt_status code, const char *why)
+{
+    if (s->status == MT_OK) {
+        s->status = code;
+        s->why = why;
+    }
+}
+
+enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err)
+{
+    if (s->status == MT_OK) {
+        empty_buffer(s, Z_FINISH);
+    }
+    if (s->status == MT_LIMIT && !s->why) {
+        mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "the output would be larger than %s",
+                mt_size_text(s->limit, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+        return mt_hint(err, "a small file can unfold to any size; raise the limit with "
+                            "--max-output SIZE if you trust it");
+    }
+    if (s->status == MT_OUTPUT) {
+        return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "%s: %s", s->why, mt_stream_why(s->stream));
+    }
+    return s->status == MT_OK ? MT_OK : mt_fail(err, s->status, MT_NO_OFFSET, "%s", s->why);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where written bytes go: a stream, through gzip when asked, in bounded memory. The first failure
+ * sticks and later writes do nothing, so a writer checks once at the end (or now and then, with
+ * mt_sink_failed, to stop early on a full disk).
+ */
+#ifndef MEMTOOL_SNAPSHOT_WRITE_SINK_H
+#define MEMTOOL_SNAPSHOT_WRITE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "support/error.h"
+#include "support/str.h"
+
+struct mt_sink;
+
+/* Writes to `stream`, which the caller keeps and closes. NULL when out of memory; the caller frees
+ * with mt_sink_free. */
+struct mt_sink *mt_sink_new(FILE *stream, bool gzip) MT_NODISCARD;
+void mt_sink_free(struct mt_sink *s);
+
+void mt_sink_write(struct mt_sink *s, const void *p, size_t n);
+void mt_sink_str(struct mt_sink *s, struct mt_str text);
+void mt_sink_text(struct mt_sink *s, const char *nul_terminated);
+void mt_sink_char(struct mt_sink *s, char c);
+void mt_sink_i64(struct mt_sink *s, int64_t n);  /* in decimal */
+void mt_sink_u64(struct mt_sink *s, uint64_t n); /* in decimal */
+
+/*
+ * A JSON string with its quotes. Valid UTF-8 goes through as it is; a lone surrogate (Python's
+ * "surrogatepass" form) becomes \udXXX, and a byte that belongs to no character \udc80 + byte, as
+ * Python's "surrogateescape" reads it: distinct names stay distinct.
+ */
+void mt_sink_json_str(struct mt_sink *s, struct mt_str text);
+
+/* The shortest decimal text that reads back as the same double, always with a point or an exponent;
+ * infinities as 1e999 and NaN as null, so that every JSON parser takes it. */
+void mt_sink_json_f64(struct mt_sink *s, double x);
+
+/* At most `bytes` are taken, counted before gzip; 0 = no limit. The write that goes beyond fails
+ * with MT_LIMIT. A few kilobytes of lists that name one another can unfold to more than any disk
+ * holds. */
+void mt_sink_limit(struct mt_sink *s, uint64_t bytes);
+
+bool mt_sink_failed(const struct mt_sink *s);
+
+/* Marks the sink as failed for a reason of the writer's own; `why` (a literal) becomes the text of
+ * the error that mt_sink_finish gives. */
+void mt_sink_fail(struct mt_sink *s, enum mt_status code, const char *why);
+
+/* Ends the gzip stream and hands every byte to the stream (not flushed). Errors: MT_OUTPUT,
+ * MT_LIMIT, MT_NOMEM, and what mt_sink_fail was given. */
+enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err) MT_NODISCARD;
+
+#endif

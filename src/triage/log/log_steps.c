@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Step prints. Each trainer prints memory in its own words; what they share is a phrase, a number
+ * and, somewhere in the line, a step. The samples of each phrase become one series, thinned so that
+ * a log of any length takes the same memory, and at the end a robust slope: the median of the
+ * slopes between samples half a run apart, so that a warm-up or one large batch does not make a
+ * leak. A leak is a slope above the line, in most of the pairs, that has not stopped by the end.
+ */
+#include "triage/log/log_steps.h"
+
+#include <stdlib.h>
+
+#include "triage/log/log_number.h"
+
+const struct mt_step_phrase MT_STEP_PHRASES[] = {
+    {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("memory_allocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryallocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("memoryreserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("|maxallocated"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("|allocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("|reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("max_ma"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("max_ca"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("gpumemoryallocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemoryusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemoryused"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpumemory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memoryused"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpu_memory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("peakmemory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("peak_memory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("maxmemory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_memory"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("maxmem"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("peakmem"), MT_SERIES_PEAK, MT_MIB},
+    {MT_STR_INIT("max_mem_active"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("max_active"), MT_SERIES_PEAK, MT_GIB},
+    {MT_STR_INIT("device_mem_reserved"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("device_reserved"), MT_SERIES_RESERVED, MT_GIB},
+    {MT_STR_INIT("gpumem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("gpu_mem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("cudamem"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memusage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("mem_usage"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("memory"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("freegpuram"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("freegpumemory"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_MIB},
+    {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_GIB},
+    {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_GIB},
+};
+const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);
+
+void mt_steps_release(struct mt_steps *s)
+{
+    for (size_t i = 0; i < s->tracks.n; i++) {
+        mt_vec_release(&s->tracks.v[i].samples);
+    }
+    mt_vec_release(&s->tracks);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static struct mt_str from(struct mt_str s, size_t at)
+{
+    return (struct mt_str){s.p + at, s.n - at};
+}
+
+/* "275/1266" -> 275; a date's "2022/03" is not one, for months have two digits and the total must
+ * not be below the step. */
+static int64_t fraction_step(struct mt_str line)
+{
+    for (size_t i = 1; i + 1 < line.n; i++) {
+        if (line.p[i] != '/' || !is_digit(line.p[i - 1]) || !is_digit(line.p[i + 1])) {
+            continue;
+        }
+        size_t at = i, length;
+        while (at > 0 && is_digit(line.p[at - 1])) {
+            at--;
+        }
+        int64_t step = mt_log_integer_at(from(line, at), &length);
+        int64_t total = mt_log_integer_at(from(line, i + 1), &length);
+        if (step >= 0 && total >= step &&
+            (at == 0 || (line.p[at - 1] != '.' && line.p[at - 1] != '/'))) {
+            return step;
+        }
+    }
+    return -1;
+}
+
+int64_t mt_step_number(struct mt_str line)
+{
+    static const struct mt_str WORDS[] = {MT_STR_INIT("step"), MT_STR_INIT("iteration"),
+                                          MT_STR_INIT("iter"), MT_STR_INIT("after"),
+                                          MT_STR_INIT("batch")};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        size_t at = mt_str_find(line, WORDS[i]);
+        if (at == SIZE_MAX) {
+            continue;
+        }
+        at += WORDS[i].n;
+        while (at < line.n && strchr(":=[(#\"'", line.p[at])) {
+            at++;
+        }
+        size_t length;
+        int64_t step = mt_log_integer_at(from(line, at), &length);
+        if (step >= 0 && length < 12) {
+            return step;
+        }
+    }
+    return fraction_step(line);
+}
+
+/* The number behind a phrase: "memory(mb):5432", "'memory/x(gib)':12.3", "maxmem:5345". */
+static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
+{
+    size_t at = 0;
+    static const struct {
+        struct mt_str note;
+        uint64_t unit;
+    } NOTES[] = {{MT_STR_INIT("(gib)"), MT_GIB}, {MT_STR_INIT("(gb)"), MT_GIB},
+                 {MT_STR_INIT("(mib)"), MT_MIB}, {MT_STR_INIT("(mb)"), MT_MIB},
+                 {MT_STR_INIT("_gb"), MT_GIB},   {MT_STR_INIT("_mb"), MT_MIB},
+                 {MT_STR_INIT("[gb]"), MT_GIB},  {MT_STR_INIT("[mb]"), MT_MIB}};
+    bool separated = false;
+    for (size_t i = 0; i < MT_COUNT(NOTES); i++) {
+        if (rest.n > 0 && rest.p[0] == NOTES[i].note.p[0] && mt_str_starts(rest, NOTES[i].note)) {
+            at = NOTES[i].note.n;
+            unit = NOTES[i].unit;
+            separated = true;
+            break;
+        }
+    }
+    while (at < rest.n && at < 12 && strchr(":='\"~", rest.p[at])) {
+        separated |= rest.p[at] == ':' || rest.p[at] == '=';
+        at++;
+    }
+    struct mt_log_size size = mt_log_size_at(from(rest, at), unit);
+    return separated || size.has_unit ? size : (struct mt_log_size){0};
+}
+
+static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_t origin)
+{
+    for (size_t i = 0; i < s->tracks.n; i++) {
+        const struct mt_step_track *t = &s->tracks.v[i];
+        if (t->phrase == phrase && t->origin == origin && t->series.file == s->file) {
+            return &s->tracks.v[i];
+        }
+    }
+    struct mt_step_track fresh = {.origin = origin, .phrase = phrase, .stride = 1};
+    fresh.series.file = s->file;
+    fresh.series.kind = MT_STEP_PHRASES[phrase].kind;
+    fresh.last_printed = -1;
+    if (s->tracks.n >= MT_STEP_SERIES || !mt_vec_push(&s->tracks, fresh)) {
+        return NULL;
+    }
+    return &s->tracks.v[s->tracks.n - 1];
+}
+
+/* Steps in one run of counting, though each epoch prints them anew from nought. */
+static int64_t running_step(struct mt_step_track *t, int64_t printed)
+{
+    if (printed < 0) {
+        return (int64_t)t->series.samples;
+    }
+    if (printed < t->last_printed) {
+        t->base += t->last_printed + 1;
+    }
+    t->last_printed = printed;
+    return t->base + printed;
+}
+
+static bool keep_sample(struct mt_step_track *t, struct mt_step_sample sample)
+{
+    if ((t->series.samples - 1) % t->stride != 0) {
+        return true;
+    }
+    if (t->samples.n == MT_STEP_SAMPLES) {
+        for (size_t i = 0; i < MT_STEP_SAMPLES / 2; i++) {
+            t->samples.v[i] = t->samples.v[2 * i];
+        }
+        t->samples.n = MT_STEP_SAMPLES / 2;
+        t->stride *= 2;
+    }
+    return mt_vec_push(&t->samples, sample);
+}
+
+static void note_sample(struct mt_series *s, struct mt_step_sample sample, uint64_t number)
+{
+    if (s->samples == 0) {
+        s->first = s->min = s->max = s->last = sample.bytes;
+        s->first_line = number;
+        s->first_step = sample.step;
+    }
+    if (sample.bytes > s->last && sample.bytes - s->last > s->jump) {
+        s->jump = sample.bytes - s->last;
+        s->jump_step = sample.step;
+    }
+    s->min = sample.bytes < s->min ? sample.bytes : s->min;
+    s->max = sample.bytes > s->max ? sample.bytes : s->max;
+    s->last = sample.bytes;
+    s->last_line = number;
+    s->last_step = sample.step;
+    s->samples++;
+}
+
+bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
+                   uint64_t origin)
+{
+    const struct mt_step_phrase *phrase = &MT_STEP_PHRASES[which];
+    struct mt_log_size size = value_behind(from(line, at + phrase->phrase.n), phrase->unit);
+    if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
+        return true;
+    }
+    if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
+        size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
+    }
+    struct mt_step_track *t = track_of(s, which, origin);
+    if (!t) {
+        return s->tracks.n >= MT_STEP_SERIES;
+    }
+    struct mt_step_sample sample = {running_step(t, mt_step_number(line)), size.bytes};
+    note_sample(&t->series, sample, number);
+    s->last_line = number;
+    return keep_sample(t, sample);
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Growth of a pair of samples, in bytes a step; memory that is free falls where use grows. */
+static double pair_slope(const struct mt_step_track *t, const struct mt_step_sample *a,
+                         const struct mt_step_sample *b)
+{
+    double steps = b->step > a->step ? (double)(b->step - a->step) : 1.0;
+    double rise = (double)b->bytes - (double)a->bytes;
+    return (t->series.kind == MT_SERIES_FREE ? -rise : rise) / steps;
+}
+
+static double mean_of(const struct mt_step_sample *v, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)v[i].bytes;
+    }
+    return n ? sum / (double)n : 0;
+}
+
+/* Still rising at the end: the last fifth lies above the fifth before it. */
+static bool rises_to_the_end(const struct mt_step_track *t)
+{
+    size_t n = t->samples.n, fifth = n / 5 ? n / 5 : 1;
+    double last = mean_of(t->samples.v + n - fifth, fifth);
+    double before = mean_of(t->samples.v + n - 2 * fifth, fifth);
+    return t->series.kind == MT_SERIES_FREE ? last < before : last > before;
+}
+
+/* Four or five prints, an epoch apart perhaps: a leak when each is higher than the one before by
+ * about as much. */
+static bool few_but_steady(struct mt_step_track *t)
+{
+    struct mt_series *s = &t->series;
+    uint64_t span = s->max - s->min;
+    if (t->samples.n < 4 || s->kind == MT_SERIES_RESERVED) {
+        return false;
+    }
+    for (size_t i = 1; i < t->samples.n; i++) {
+        double rise = (double)t->samples.v[i].bytes - (double)t->samples.v[i - 1].bytes;
+        rise = s->kind == MT_SERIES_FREE ? -rise : rise;
+        if (rise < MT_LEAK_BYTES_PER_STEP || rise > 0.6 * (double)span) {
+            return false;
+        }
+    }
+    s->bytes_per_step = pair_slope(t, &t->samples.v[0], &t->samples.v[t->samples.n - 1]);
+    s->rising = 1;
+    return span > s->max / 20;
+}
+
+static void finish_track(struct mt_step_track *t)
+{
+    double slopes[MT_STEP_SAMPLES];
+    struct mt_series *s = &t->series;
+    size_t skip = t->samples.n / 10, n = t->samples.n - skip, half = n / 2, rising = 0;
+    if (t->samples.n < 6) {
+        s->is_leak = few_but_steady(t);
+        return;
+    }
+    for (size_t i = 0; i + half < n; i++) {
+        const struct mt_step_sample *a = &t->samples.v[skip + i];
+        slopes[i] = pair_slope(t, a, a + half);
+        rising += slopes[i] > 0;
+    }
+    size_t pairs = n - half;
+    qsort(slopes, pairs, sizeof slopes[0], compare_double);
+    s->bytes_per_step = slopes[pairs / 2];
+    s->rising = (double)rising / (double)pairs;
+    uint64_t span = s->max - s->min;
+    bool spread = s->jump < span / 2 || s->kind == MT_SERIES_FREE; /* not one step up */
+    s->is_leak = s->kind != MT_SERIES_RESERVED && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP &&
+                 s->rising >= 0.8 && spread && rises_to_the_end(t) && span > s->max / 20;
+}
+
+void mt_steps_finish(struct mt_steps *s)
+{
+    for (size_t i = 0; i < s->tracks.n; i++) {
+        finish_track(&s->tracks.v[i]);
+    }
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The sentences of rules.def: why a rule holds, in the figures that the message printed. */
+#include "support/checked.h"
+#include "support/units.h"
+#include "triage/rules/rules_parts.h"
+
+static struct mt_size_text text(uint64_t bytes)
+{
+    return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
+}
+
+static double per_cent(uint64_t part, uint64_t whole)
+{
+    return 100.0 * mt_share(part, whole);
+}
+
+void mt_say_oversize_kind(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (known(f, MT_OOM_REQUESTED)) {
+        mt_buf_printf(out, "One buffer of %s is above the largest that the device allows.",
+                      text(f->requested).s);
+        return;
+    }
+    mt_buf_text(out, "The size asked for is beyond any device: it comes from a wrong shape or a "
+                     "negative number, not from need.");
+}
+
+void mt_say_request_card(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One request of %s is %.1f times the whole card (%s).", text(f->requested).s,
+                  mt_share(f->requested, f->total), text(f->total).s);
+}
+
+void mt_say_request_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    bool inferred = f->incident->allowed_below > 0;
+    mt_buf_printf(out, "One request of %s is above everything this process %s take (%s%s).",
+                  text(f->requested).s, inferred ? "seems to be allowed to" : "may",
+                  inferred ? "below " : "",
+                  text(inferred ? f->incident->allowed_below : f->allowed).s);
+}
+
+void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One request of %s is %.0f %% of the card", text(f->requested).s,
+                  per_cent(f->requested, f->total));
+    if (known(f, MT_OOM_FREE) && mt_facts_watched(f)) {
+        mt_buf_printf(out, ", and only %s was free.", text(f->free).s);
+    } else if (known(f, MT_OOM_FREE)) {
+        mt_buf_printf(out, ", and free memory together with PyTorch's whole cache is only %s.",
+                      text(mt_add_sat(f->free, f->unallocated)).s);
+    } else {
+        mt_buf_printf(out, ", with %s live already.", text(f->allocated).s);
+    }
+}
+
+void mt_say_request_any(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "One buffer of %s: hardly any single card holds that.",
+                  text(f->requested).s);
+}
+
+void mt_say_kind_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "The message says that a %s was reached, not that the card was full.",
+                  strcmp(f->incident->framework, "rmm") == 0 ? "memory pool's maximum size"
+                                                             : "limit of this process");
+}
+
+void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    uint64_t held = f->reserved > f->allocated ? f->reserved : f->allocated;
+    if (f->incident->allowed_below > 0) { /* no file names the limit; its refusals tell of it */
+        mt_buf_printf(out,
+                      "This process seems to have a limit (%s): it holds %s, and %s more was "
+                      "refused.",
+                      mt_size_range_text(f->allowed, f->incident->allowed_below,
+                                         (struct mt_size_format){MT_UNIT_AUTO, false})
+                          .s,
+                      text(held).s, text(f->requested).s);
+    } else {
+        bool beyond = mt_add_sat(held, f->room.need) > f->allowed;
+        mt_buf_printf(out, "This process may take %s and holds %s; %s more %s.", text(f->allowed).s,
+                      text(held).s, text(f->room.need).s,
+                      beyond ? "would go beyond it" : "would bring it to the limit");
+    }
+    if (f->free > f->requested) {
+        mt_buf_printf(out, " The card still had %s free.", text(f->free).s);
+    }
+}
+
+void mt_say_framework_limit(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "TensorFlow was allowed exactly %s, a round number that someone set, and used "
+                  "%s of it.",
+                  text(f->total).s, text(f->allocated).s);
+}
+
+void mt_say_free_exceeds(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s was asked for while %s of %s was free.", text(f->requested).s,
+                  text(f->free).s, text(f->total).s);
+}
+
+void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s held only %s of %s and asked for %s more; how much was free is not "
+                  "printed.",
+                  mt_facts_plain(f) ? "The program" : "PyTorch",
+                  text(f->reserved > f->allocated ? f->reserved : f->allocated).s, text(f->total).s,
+                  text(f->requested).s);
+}
+
+void mt_say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_series *s = f->leak;
+    mt_buf_printf(out,
+                  "Memory rises by %s a step: from %s at step %lld (line %llu) to %s at step %lld.",
+                  text((uint64_t)s->bytes_per_step).s, text(s->first).s, (long long)s->first_step,
+                  (unsigned long long)s->first_line, text(s->last).s, (long long)s->last_step);
+}
+
+void mt_say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "The snapshot shows live memory growing by %s a step, most of it from %s.",
+                  text(f->growth).s, f->growing);
+}
+
+void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s of the %s that %s had reserved was unallocated (%.0f %%), more than the "
+                  "%s asked for: no hole that the request may use was large enough.",
+                  text(f->unallocated).s, text(f->reserved).s,
+                  mt_facts_plain(f) ? "its allocator" : "PyTorch",
+                  per_cent(f->unallocated, f->reserved), text(f->requested).s);
+}
+
+void mt_say_holes_and_free(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s free and %s reserved but unallocated (%.0f %% of reserved) would together "
+                  "hold the %s asked for, but not in one piece.",
+                  text(f->free).s, text(f->unallocated).s, per_cent(f->unallocated, f->reserved),
+                  text(f->requested).s);
+}
+
+void mt_say_others(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "Other processes hold %s, %.0f %% of the card.", text(f->others).s,
+                  per_cent(f->others, f->total));
+}
+
+void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
+{
+    bool shot = strcmp(f->incident->format, "snapshot") == 0;
+    uint64_t context = f->account ? mt_account_sum(f->account, MT_OWNER_CONTEXT) : 0;
+    if (context > 0 && f->account->used_known) {
+        uint64_t rest = f->account->over ? 0 : mt_account_sum(f->account, MT_OWNER_UNEXPLAINED);
+        mt_buf_printf(out,
+                      "%s of the card (%.0f %%) is in use and not this process's as far as it was "
+                      "watched: other processes, or calls that are not watched.",
+                      text(rest).s, per_cent(rest, f->total));
+        return;
+    }
+    mt_buf_printf(out,
+                  "%s of the card (%.0f %%) is in use outside %s allocator: other processes "
+                  "or this one's CUDA context and libraries (the %s does not say which; a "
+                  "context takes 0.5 to 1 GiB).",
+                  text(f->unexplained).s, per_cent(f->unexplained, f->total),
+                  mt_facts_plain(f) ? "its" : "PyTorch's", shot ? "snapshot" : "message");
+}
+
+void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "The message names %zu processes with %s together; it breaks off before this "
+                  "process's own figures.",
+                  f->incident->n_processes, text(listed(f)).s);
+}
+
+void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
+{
+    bool mps = strcmp(f->incident->backend, "mps") == 0;
+    if (mt_facts_plain(f)) {
+        mt_buf_printf(out,
+                      "%s (%.0f %% of the card) of this process was allocated neither by it nor by "
+                      "its libraries: CUDA context, code of kernels, the driver's pools.",
+                      text(f->outside).s, per_cent(f->outside, f->total));
+        return;
+    }
+    mt_buf_printf(out,
+                  mps ? "%s (%.0f %%) of what may be used is held by other allocations than "
+                        "PyTorch's on this Mac."
+                      : "%s (%.0f %% of the card) of this process lies outside PyTorch's "
+                        "allocator: CUDA context, NCCL, cuBLAS/cuDNN workspaces, other libraries.",
+                  text(f->outside).s, per_cent(f->outside, f->total));
+}
+
+/* Of a process that was watched, what PyTorch had cached cannot be told from what was in use. */
+static const char *live_words(const struct mt_facts *f)
+{
+    return mt_facts_plain(f)     ? "The allocations of the program and its libraries"
+           : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
+                                 : "Live tensors";
+}
+
+/* What was free, what lay in holes, and what the request lacked. */
+static void say_room(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_room *r = &f->room;
+    if (r->kind == MT_ROOM_SCATTERED) {
+        mt_buf_printf(out,
+                      " For the %s asked for, %s was missing; %s is reserved but lies in holes "
+                      "between what is live.",
+                      text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
+    } else if (r->kind == MT_ROOM_SHORT && r->holes > 0) {
+        mt_buf_printf(out,
+                      " The %s asked for would lack %s even if the %s reserved but unallocated "
+                      "could be used.",
+                      text(r->need).s, mt_room_text(r, r->missing - r->holes).s, text(r->holes).s);
+    } else if (r->known && r->missing > 0) {
+        mt_buf_printf(out, " The %s asked for lacked %s.", text(r->need).s, mt_room_missing(r).s);
+    }
+}
+
+void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s take %s, %.0f %% of the %s.", live_words(f), text(f->allocated).s,
+                  per_cent(f->allocated, f->total), text(f->total).s);
+    say_room(f, out);
+}
+
+void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s (%s) and this request (%s) together exceed the card (%s).",
+                  live_words(f), text(f->allocated).s, text(f->requested).s, text(f->total).s);
+}
+
+/* A snapshot does not tell the card's size; what is missing from it is not this process's. */
+void mt_say_live_known(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (!known(f, MT_OOM_TOTAL)) {
+        mt_buf_printf(out,
+                      "%s is allocated and %s free; if the card has much more, others hold it.",
+                      text(f->allocated).s, text(f->free).s);
+        return;
+    }
+    mt_buf_printf(out, "%s is allocated and only %s free; %s was asked for.", text(f->allocated).s,
+                  text(f->free).s, text(f->requested).s);
+}
+
+void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "The card is full (%s of %s free), but the message breaks off before it says who "
+                  "holds the memory.",
+                  text(f->free).s, text(f->total).s);
+}
+
+void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(out,
+                  "%s allocates past PyTorch's allocator and %s: PyTorch's cache may hold "
+                  "what it needed.",
+                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library",
+                  f->incident->doubtful ? "may have found the card full" : "found the card full");
+}
+
+void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
+{
+    if (known(f, MT_OOM_ALLOCATED) || known(f, MT_OOM_RESERVED)) {
+        mt_buf_printf(out,
+                      "The message tells what the program held (%s), but neither the card's size "
+                      "nor what was free.",
+                      text(f->allocated > f->reserved ? f->allocated : f->reserved).s);
+    } else if (known(f, MT_OOM_REQUESTED)) {
+        mt_buf_printf(out,
+                      "Only the size asked for is printed (%s); how full the card was, and with "
+                      "what, is not.",
+                      text(f->requested).s);
+    } else {
+        mt_buf_text(out, "The message holds no figures: neither the card's size nor what was in "
+                         "use.");
+    }
+    if (f->incident->doubtful) {
+        mt_buf_text(out, " A full card is the usual reason for this status; a driver or library "
+                         "that does not fit, or an earlier error on the card, gives it too.");
+    }
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* capture: record a snapshot of a program without editing it. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/frame.h"
+#include "verbs/capture/capture.h"
+
+struct capture_settings {
+    struct mt_common common;
+    int mode;
+    int64_t max_entries;
+    int stacks;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+static const char *const MODES[] = {"torch", "record", "cache", "allocator", NULL};
+static const char *const MODES_SAY[] = {"PyTorch records itself", "a preload watches any program",
+                                        "a preload serves its CUDA memory",
+                                        "memtool's allocator in PyTorch", NULL};
+static const char *const STACKS[] = {"python", "all", NULL};
+
+#define AT(field) offsetof(struct capture_settings, field)
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_CHOICE(0, "mode", AT(mode), MODES,
+                  "who records: torch (the default), PyTorch itself; record, a preload that "
+                  "watches any program; cache, one that serves its CUDA memory too; allocator, "
+                  "memtool's allocator in PyTorch",
+                  .says = MODES_SAY, .common = true),
+    MT_OPT_INT(0, "max-entries", AT(max_entries), "N", 1, 4e9,
+               "events kept for each device, the newest (default 1,000,000)", .common = true),
+    MT_OPT_CHOICE(0, "stacks", AT(stacks), STACKS,
+                  "in mode torch, stacks of Python (the default), or C++ ones as well (makes a "
+                  "dump a hundred times slower)",
+                  .common = true),
+    MT_OPT_TEXT('o', "output", offsetof(struct mt_common, output), "FILE",
+                "write snapshots to FILE, a pickle; %p is the process id, %r the rank, %% a % "
+                "(default memtool-%p.pickle, under torchrun memtool-rank%r.pickle)",
+                .common = true),
+    MT_OPT_FLAG('f', "force", offsetof(struct mt_common, force),
+                "replace files of that name that are there when the program starts",
+                .common = true),
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Capture", .options = OPTIONS, .n = MT_COUNT(OPTIONS)}};
+
+const struct mt_command mt_cmd_capture = {
+    .name = "capture",
+    .summary = "record a snapshot of a program, without editing it",
+    .usage = "[options] -- PROGRAM [ARGUMENT...]",
+    .description =
+        "Runs a program with its memory recording switched on from outside, and writes a snapshot "
+        "when memory runs out, when the program ends, and on SIGUSR2. In the name, %p stands for "
+        "the process id and %r for the rank (default: memtool-%p.pickle, under torchrun "
+        "memtool-rank%r.pickle). Exit code, signals and terminal are the program's own.",
+    .examples = "memtool capture -- python train.py\n"
+                "memtool capture -o run-%r.pickle -- torchrun --nproc-per-node 8 train.py\n"
+                "memtool capture --mode record -- ./simulation\n"
+                "memtool capture --mode cache -- ./simulation",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .settings_size = sizeof(struct capture_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .flags = MT_COMMAND_STARTS | MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_NO_REPORT,
+    .run = run,
+};
+
+static void defaults(void *settings)
+{
+    struct capture_settings *set = settings;
+    set->max_entries = 1000000;
+}
+
+/* ---- afterwards ---- */
+
+static const char *next_verb(const char *why)
+{
+    return strcmp(why, "oom") == 0 ? "triage" : "info";
+}
+
+/* One line a snapshot, as the children named them. */
+static void tell_snapshots(struct mt_cli *cli, const struct mt_common *common,
+                           const struct mt_capture_told *told)
+{
+    for (size_t i = 0; i < told->records.n; i++) {
+        const char *why = told->records.v[i];
+        const char *path = why + strlen(why) + 1;
+        mt_cli_note(cli, common, "wrote %s (%s); next: memtool %s %s", path, why, next_verb(why),
+                    path);
+    }
+}
+
+static void tell_why_nothing(struct mt_cli *cli, const struct capture_settings *set,
+                             const char *program, const struct mt_capture_end *end,
+                             const struct mt_capture_marks *marks)
+{
+    struct mt_buf why = {0};
+    mt_capture_why_nothing(&why, (enum mt_capture_mode)set->mode, program, end, marks);
+    if (why.failed) {
+        mt_cli_die_nomem();
+    }
+    mt_cli_note(cli, &set->common, "no snapshot was written: %s", why.p);
+    mt_buf_release(&why);
+}
+
+/* What came of it; the folder goes, unless a process still needs it. */
+static void conclude(struct mt_cli *cli, const struct capture_settings *set, const char *program,
+                     const struct mt_capture_end *end, struct mt_capture_folder *folder)
+{
+    struct mt_capture_told told = {0};
+    mt_capture_told_read(&told, folder->list);
+    pid_t running = mt_capture_still_running(&told);
+    tell_snapshots(cli, &set->common, &told);
+    if (running) {
+        mt_cli_note(cli, &set->common,
+                    "process %ld still runs: what it writes later is not told here, and %s stays",
+                    (long)running, folder->path);
+        mt_capture_folder_leave(folder);
+    } else {
+        if (told.records.n == 0) {
+            tell_why_nothing(cli, set, program, end, &told.marks);
+        }
+        mt_capture_folder_remove(folder);
+    }
+    mt_capture_told_release(&told);
+}
+
+/* Ends as the child ended: by the same signal, without a core of memtool's own. */
+static int end_like(const struct mt_capture_end *end)
+{
+    if (end->signal) {
+        struct rlimit none = {0, 0};
+        sigset_t it;
+        setrlimit(RLIMIT_CORE, &none);
+        sigemptyset(&it);
+        sigaddset(&it, end->signal);
+        signal(end->signal, SIG_DFL);
+        raise(end->signal);
+        sigprocmask(SIG_UNBLOCK, &it, NULL); /* memtool may have been started with it blocked */
+        return 128 + end->signal;
+    }
+    return end->exit_code;
+}
+
+static int capture(struct mt_cli *cli, const struct capture_settings *set, const char *output,
+                   char **argv)
+{
+    struct mt_capture_plan plan = {.mode = (enum mt_capture_mode)set->mode,
+                                   .output = output,
+                                   .max_entries = set->max_entries,
+                                   .stacks = STACKS[set->stacks],
+                                   .since_ns = set->common.force ? mt_capture_since(output) : 0};
+    struct mt_capture_folder folder;
+    struct mt_capture_end end = {0};
+    struct mt_error err;
+    if (mt_capture_prepare(&plan, &folder, &err) != MT_OK) {
+        mt_capture_folder_remove(&folder);
+        return mt_cli_fail(cli, NULL, &err);
+    }
+    if (mt_capture_run(argv, &end, &err) != MT_OK) {
+        mt_capture_folder_remove(&folder);
+        mt_capture_hint_start(argv[0], &err);
+        mt_cli_fail(cli, argv[0], &err);
+        return err.code == MT_NOT_FOUND ? 127 : 126;
+    }
+    conclude(cli, set, argv[0], &end, &folder);
+    return end_like(&end);
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    const struct capture_settings *set = settings;
+    char **argv = mt_cli_realloc(NULL, n_files + 1, sizeof *argv);
+    memcpy(argv, files, n_files * sizeof *argv);
+    argv[n_files] = NULL;
+    char *output = mt_capture_output(set->common.output, argv);
+    struct mt_error err;
+    int code;
+    if (mt_capture_output_check(set->common.output, output, set->common.force, &err) != MT_OK) {
+        code = mt_cli_fail(cli, NULL, &err);
+    } else {
+        code = capture(cli, set, output, argv);
+    }
+    mt_mem_free(output);
+    mt_mem_free(argv);
+    return code;
+}

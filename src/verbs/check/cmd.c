@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* check: is a run within its budgets? One line, exit 0 or 1, for CI. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "support/mem.h"
+#include "verbs/check/print.h"
+
+struct check_settings {
+    struct mt_common common;
+    struct mt_budget budget;
+    const char *base;
+    const char *junit;
+    struct mt_filter filter;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+
+/* ---- options: each sets its rule's bit ---- */
+
+static enum mt_status wrong(struct mt_error *err, const char *text, const char *expected)
+{
+    return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.100s' is not %s", text, expected);
+}
+
+static enum mt_status parse_bytes(struct mt_budget *b, enum mt_budget_rule rule, uint64_t *bytes,
+                                  const char *text, struct mt_error *err)
+{
+    b->rules |= 1u << rule;
+    return mt_size_arg(text, true, bytes, err);
+}
+
+static enum mt_status parse_max_peak(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    return parse_bytes(b, MT_BUDGET_MAX_PEAK, &b->max_peak, text, err);
+}
+
+static enum mt_status parse_max_reserved(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    return parse_bytes(b, MT_BUDGET_MAX_RESERVED, &b->max_reserved, text, err);
+}
+
+/* "20%" or "0.2"; false for anything else and outside of [0, max]. */
+static bool parse_share(const char *text, double max, double *share)
+{
+    char *end;
+    double x = strtod(text, &end);
+    bool percent = end != text && strcmp(end, "%") == 0;
+    *share = percent ? x / 100 : x;
+    return end != text && (percent || !*end) && *share >= 0 && *share <= max;
+}
+
+static enum mt_status parse_max_frag(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    b->rules |= 1u << MT_BUDGET_MAX_FRAG;
+    return parse_share(text, 1, &b->max_frag) ? MT_OK
+                                              : wrong(err, text, "a share such as 20% or 0.2");
+}
+
+static enum mt_status parse_max_growth(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    uint64_t bytes = 0;
+    b->rules |= 1u << MT_BUDGET_MAX_GROWTH;
+    b->growth_is_share = strchr(text, '%') != NULL;
+    if (b->growth_is_share) {
+        return parse_share(text, 1e6, &b->max_growth) ? MT_OK
+                                                      : wrong(err, text, "a share such as 5%");
+    }
+    if (!strpbrk(text, "0123456789")) {
+        return wrong(err, text, "a size such as 100MiB or a share such as 5%");
+    }
+    MT_TRY(mt_size_arg(text, true, &bytes, err));
+    b->max_growth = (double)bytes;
+    return MT_OK;
+}
+
+/* Flags that set a rule: the field is the rule itself, taken over after parsing. */
+struct flags {
+    bool no_oom, no_leaks;
+};
+struct settings {
+    struct check_settings check; /* first, for the common options */
+    struct flags flags;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_CUSTOM(0, "max-peak", AT(check.budget), "SIZE", parse_max_peak,
+                  "requested memory at its highest point", .common = true),
+    MT_OPT_CUSTOM(0, "max-reserved", AT(check.budget), "SIZE", parse_max_reserved,
+                  "memory reserved from the driver at its highest point", .common = true),
+    MT_OPT_CUSTOM(0, "max-frag", AT(check.budget), "SHARE", parse_max_frag,
+                  "share of reserved memory that is cut up at the end, neither allocated nor "
+                  "cached whole: 20% or 0.2",
+                  .common = true),
+    MT_OPT_CUSTOM(0, "max-growth", AT(check.budget), "SIZE|SHARE", parse_max_growth,
+                  "growth of the peak against --base: 100MiB or 5%", .common = true),
+    MT_OPT_TEXT(0, "base", AT(check.base), "FILE",
+                "snapshot of a good run that --max-growth compares with", .common = true),
+    MT_OPT_FLAG(0, "no-oom", AT(flags.no_oom), "the run may not have run out of memory",
+                .common = true),
+    MT_OPT_FLAG(0, "no-leaks", AT(flags.no_leaks),
+                "live memory may not rise step after step (memtool leaks)", .common = true),
+    MT_OPT_FLAG(0, "strict", AT(check.budget.unknown_breaks),
+                "a trace too short to tell a leak counts as one", .common = true),
+    MT_OPT_TEXT(0, "junit", AT(check.junit), "FILE", "write the results as JUnit XML too",
+                .common = true),
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Budgets", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_FILTER_GROUP(struct check_settings),
+};
+
+const struct mt_command mt_cmd_check = {
+    .name = "check",
+    .summary = "is a run within its memory budget? for CI",
+    .usage = "[options] FILE...",
+    .description =
+        "Holds each snapshot against budgets and prints one line: ok, or what is over and by how "
+        "much. Exit 0 when all budgets are kept, 1 when one is broken, 3 when a file cannot be "
+        "read. With several devices in a file the worst one counts.",
+    .examples = "memtool check --max-peak 70GiB --no-oom snap.pickle\n"
+                "memtool check --base good.pickle --max-growth 5% --junit memory.xml new.pickle",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_FIGURES,
+    .settings_size = sizeof(struct settings),
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+};
+
+/* ---- measuring ---- */
+
+/* 0 or 4 with the facts, else the exit code after the error was printed. */
+static int measure(struct mt_cli *cli, const struct check_settings *x, const char *file,
+                   struct mt_budget_facts *facts)
+{
+    struct mt_snapshot s;
+    struct mt_error err;
+    int loaded = mt_cli_load(cli, &x->common, file, &s);
+    if (loaded != 0 && loaded != 4) {
+        return loaded;
+    }
+    struct mt_filtered f;
+    enum mt_status status = mt_filtered_init(&f, &x->filter, &s, &err);
+    if (status == MT_OK) {
+        status = mt_filtered_check(&f, true, &err);
+    }
+    if (status == MT_OK) {
+        bool leaks = x->budget.rules >> MT_BUDGET_NO_LEAKS & 1;
+        status = mt_budget_measure(facts, &s, &f, leaks, &err);
+    }
+    mt_filtered_release(&f);
+    mt_snapshot_release(&s);
+    return status == MT_OK ? loaded : mt_cli_fail(cli, file, &err);
+}
+
+static int check_file(struct mt_cli *cli, const struct check_settings *x, const char *file,
+                      struct mt_check_outcome *o)
+{
+    struct mt_budget_facts facts;
+    *o = (struct mt_check_outcome){.file = file, .base = x->base};
+    int code = measure(cli, x, file, &facts);
+    if (code != 0 && code != 4) {
+        o->error = "the file could not be read";
+        return code;
+    }
+    o->n = mt_budget_check(&x->budget, &facts, o->results);
+    return code ? code : !mt_check_ok(o);
+}
+
+/* A file that cannot be read weighs more than a budget that is broken. */
+static int worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int write_junit(struct mt_cli *cli, const struct check_settings *x,
+                       const struct mt_check_outcome *outcomes, size_t n)
+{
+    struct mt_error err;
+    struct mt_cli_output o;
+    if (!x->junit) {
+        return 0;
+    }
+    enum mt_status status = mt_cli_output_open(cli, &x->common, x->junit, &o, &err);
+    if (status == MT_OK) {
+        status = mt_report_check_junit(o.stream, outcomes, n, &err);
+        if (status == MT_OK) {
+            status = mt_cli_output_commit(&o, &err);
+        } else {
+            mt_cli_output_abandon(&o);
+        }
+    }
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
+}
+
+static int print(struct mt_report *r, const struct mt_check_outcome *o, bool one_line,
+                 struct mt_cli *cli)
+{
+    struct mt_error err;
+    r->file = o->file;
+    if (o->error) {
+        return 0; /* said on standard error */
+    }
+    enum mt_status status =
+        r->json ? mt_report_check_json(r, o, one_line, &err) : mt_report_check_text(r, o, &err);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
+}
+
+static int check_all(struct mt_cli *cli, const struct check_settings *x, char **files, size_t n,
+                     struct mt_check_outcome *outcomes)
+{
+    struct mt_report r;
+    struct mt_cli_output o;
+    int code = mt_cli_report_begin(cli, &x->common, files[0], &r, &o);
+    if (code) {
+        return code;
+    }
+    for (size_t i = 0; i < n; i++) {
+        code = worse(code, check_file(cli, x, files[i], &outcomes[i]));
+        code = worse(code, print(&r, &outcomes[i], n > 1, cli));
+    }
+    code = worse(code, write_junit(cli, x, outcomes, n));
+    struct mt_error err;
+    return mt_cli_output_commit(&o, &err) == MT_OK ? code : mt_cli_fail(cli, NULL, &err);
+}
+
+static int settle(struct mt_cli *cli, struct settings *all)
+{
+    struct check_settings *x = &all->check;
+    struct mt_budget *b = &x->budget;
+    b->rules |= all->flags.no_oom ? 1u << MT_BUDGET_NO_OOM : 0;
+    b->rules |= all->flags.no_leaks ? 1u << MT_BUDGET_NO_LEAKS : 0;
+    if (!b->rules) {
+        return mt_cli_usage(cli, "no budget given: --max-peak, --max-reserved, --max-frag, "
+                                 "--max-growth, --no-oom or --no-leaks");
+    }
+    bool growth = b->rules >> MT_BUDGET_MAX_GROWTH & 1;
+    if (growth != (x->base != NULL)) {
+        return mt_cli_usage(cli, growth ? "--max-growth needs --base FILE"
+                                        : "--base needs --max-growth");
+    }
+    struct mt_budget_facts base = {0};
+    int code = growth ? measure(cli, x, x->base, &base) : 0;
+    if (growth && (code == 0 || code == 4)) {
+        b->base_peak = base.peak;
+        return 0;
+    }
+    return code;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct settings *x = settings;
+    int code = settle(cli, x);
+    if (code) {
+        return code;
+    }
+    struct mt_check_outcome *outcomes = mt_mem_zalloc(n_files, sizeof *outcomes);
+    if (!outcomes) {
+        struct mt_error err;
+        mt_fail_nomem(&err);
+        return mt_cli_fail(cli, NULL, &err);
+    }
+    code = check_all(cli, &x->check, files, n_files, outcomes);
+    mt_mem_free(outcomes);
+    return code;
+}

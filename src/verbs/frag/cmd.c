@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool frag: why free memory cannot be used. */
+#include "cli/analysis_run.h"
+#include "cli/command.h"
+#include "heap/findings/frag.h"
+#include "verbs/frag/print.h"
+
+struct frag_settings {
+    struct mt_common common;
+    struct mt_moment at;
+    struct mt_filter filter;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_CUSTOM(0, "at", offsetof(struct frag_settings, at), "WHEN", mt_at_parse,
+                  "the moment: end (default), peak, oom, start, an event's number or a time",
+                  .common = true),
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_FILTER_GROUP(struct frag_settings),
+};
+
+const struct mt_command mt_cmd_frag = {
+    .name = "frag",
+    .summary = "why the free memory cannot be used",
+    .usage = "[options] FILE...",
+    .description =
+        "Tells what the memory that is reserved but not allocated is lost to: holes beside live "
+        "blocks, wholly free segments, other streams, private pools, frees that wait. Shows the "
+        "largest hole of each pool and stream, the call stacks whose live blocks pin the most free "
+        "memory, what emptying the cache would give back, and what in the trace causes it, each "
+        "with its fix.",
+    .examples = "memtool frag snap.pickle              what is lost, and who pins it\n"
+                "memtool frag --at oom snap.pickle     the same when the request failed",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .settings_size = sizeof(struct frag_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+};
+
+static void defaults(void *settings)
+{
+    struct frag_settings *x = settings;
+    x->at.kind = MT_AT_END;
+}
+
+struct visit {
+    struct mt_moment at;
+    MT_VEC(struct mt_frag_result) list;
+};
+
+static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
+{
+    struct visit *v = ctx;
+    struct mt_frag_result x = {0};
+    enum mt_status status = mt_frag_find(&x.frag, d->snapshot, d->replay, d->filtered, &v->at, err);
+    if (status == MT_OK) {
+        status = mt_frag_sources_find(&x.sources, d->snapshot, d->replay, d->filtered, err);
+    }
+    if (status == MT_OK && !mt_vec_push(&v->list, x)) {
+        status = mt_fail_nomem(err);
+    }
+    if (status != MT_OK) {
+        mt_frag_release(&x.frag);
+        mt_frag_sources_release(&x.sources);
+    }
+    return status;
+}
+
+static enum mt_status report(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,
+                             bool one_line, struct mt_error *err)
+{
+    const struct visit *v = ctx;
+    return r->json ? mt_report_frag_json(r, s, v->list.v, v->list.n, one_line, err)
+                   : mt_report_frag_text(r, s, v->list.v, v->list.n, err);
+}
+
+static void reset(void *ctx)
+{
+    struct visit *v = ctx;
+    for (size_t i = 0; i < v->list.n; i++) {
+        mt_frag_release(&v->list.v[i].frag);
+        mt_frag_sources_release(&v->list.v[i].sources);
+    }
+    mt_vec_release(&v->list);
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct frag_settings *x = settings;
+    struct visit v = {.at = x->at};
+    const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
+    return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
+}

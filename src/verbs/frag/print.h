@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of frag. `one_line`: JSON of one of several files. Errors: MT_NOMEM. */
+#ifndef MEMTOOL_VERBS_FRAG_PRINT_H
+#define MEMTOOL_VERBS_FRAG_PRINT_H
+
+#include "heap/findings/frag.h"
+#include "print/report.h"
+
+struct mt_frag_result {
+    struct mt_frag frag;
+    struct mt_frag_sources sources;
+};
+enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *devices, size_t n,
+                                   struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_frag_json(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *devices, size_t n, bool one_line,
+                                   struct mt_error *err) MT_NODISCARD;
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool leaks: what grows step after step. */
+#include "cli/analysis_run.h"
+#include "cli/command.h"
+#include "heap/findings/leaks.h"
+#include "verbs/leaks/print.h"
+
+struct leaks_settings {
+    struct mt_common common;
+    struct mt_period_options period;
+    uint64_t threshold, capacity;
+    int64_t within;
+    bool temporary, pending;
+    struct mt_filter filter;
+};
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+/* A number is events; anything else is an annotation's name. */
+static enum mt_status parse_period(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_period_options *o = field;
+    *o = (struct mt_period_options){0};
+    if (mt_u64_parse(mt_str_from(text), &o->events)) {
+        return o->events ? MT_OK
+                         : mt_fail(err, MT_USAGE, MT_NO_OFFSET, "a period has at least 1 event");
+    }
+    if (!*text) {
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                       "a number of events or the name of an annotation is needed");
+    }
+    o->annotation = text;
+    return MT_OK;
+}
+
+#define AT(field) offsetof(struct leaks_settings, field)
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_CUSTOM(0, "period", AT(period), "EVENTS|NAME", parse_period,
+                  "a step is so many events, or begins where the annotation NAME starts",
+                  .common = true),
+    MT_OPT_SIZE(0, "threshold", AT(threshold), "SIZE",
+                "growth a step above which it is a leak (default 1000000 bytes)", .common = true),
+    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
+                "memory of the card: tell in how many steps it is full", .memory = true, .min = 1,
+                .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_FLAG(0, "temporary", AT(temporary),
+                "list the stacks whose allocations are freed at once", .common = true),
+    MT_OPT_INT(0, "within", AT(within), "EVENTS", 1, 1e9,
+               "how soon is at once (default 10 events)"),
+    MT_OPT_FLAG(0, "pending", AT(pending),
+                "list the frees that had to wait for another stream, by stack and stream",
+                .common = true),
+};
+
+static const struct mt_option_group GROUPS[] = {
+    {.title = "Options", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_FILTER_GROUP(struct leaks_settings),
+};
+
+const struct mt_command mt_cmd_leaks = {
+    .name = "leaks",
+    .summary = "what grows step after step",
+    .usage = "[options] FILE...",
+    .description =
+        "Finds the steps of a training or serving loop in the trace and the call stacks whose live "
+        "memory grows from step to step and is not given back. Longer inputs, caches that fill and "
+        "stay, warm-up and memory that rises and falls are no leak. Growth of more than 1 MB "
+        "(1000000 bytes) a step is; below five whole steps the verdict is unknown.",
+    .examples = "memtool leaks snap.pickle                      does it leak, and where\n"
+                "memtool leaks --capacity 80GiB snap.pickle     and when will the card be full",
+    .groups = GROUPS,
+    .n_groups = MT_COUNT(GROUPS),
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .settings_size = sizeof(struct leaks_settings),
+    .defaults = defaults,
+    .min_files = 1,
+    .max_files = -1,
+    .run = run,
+};
+
+static void defaults(void *settings)
+{
+    struct leaks_settings *x = settings;
+    x->threshold = MT_LEAK_THRESHOLD;
+    x->within = 10;
+}
+
+/* The worst device so far. */
+struct visit {
+    const struct leaks_settings *settings;
+    struct mt_leaks leaks;
+    struct mt_lifetimes lives;
+    size_t devices;
+};
+
+static bool is_worse(const struct mt_leaks *a, const struct mt_leaks *b)
+{
+    return a->verdict != b->verdict ? a->verdict > b->verdict
+                                    : a->bytes_per_step > b->bytes_per_step;
+}
+
+static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
+{
+    struct visit *v = ctx;
+    const struct leaks_settings *x = v->settings;
+    struct mt_leak_options o = {
+        .period = x->period, .threshold = x->threshold, .capacity = x->capacity};
+    struct mt_leaks leaks;
+    struct mt_lifetimes lives = {0};
+    enum mt_status status = mt_leaks_find(&leaks, d->snapshot, d->replay, d->filtered, &o, err);
+    if (status == MT_OK) {
+        status = mt_lifetimes_find(&lives, d->replay, d->filtered, (uint64_t)x->within, err);
+    }
+    if (status == MT_OK && (!v->devices++ || is_worse(&leaks, &v->leaks))) {
+        mt_leaks_release(&v->leaks);
+        mt_lifetimes_release(&v->lives);
+        v->leaks = leaks;
+        v->lives = lives;
+        return MT_OK;
+    }
+    mt_leaks_release(&leaks);
+    mt_lifetimes_release(&lives);
+    return status;
+}
+
+static enum mt_status report(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,
+                             bool one_line, struct mt_error *err)
+{
+    const struct visit *v = ctx;
+    struct mt_leaks_result x = {.leaks = &v->leaks,
+                                .lives = &v->lives,
+                                .other_devices = v->devices ? v->devices - 1 : 0,
+                                .capacity = v->settings->capacity,
+                                .show_temporary = v->settings->temporary,
+                                .show_pending = v->settings->pending};
+    return r->json ? mt_report_leaks_json(r, s, &x, one_line, err)
+                   : mt_report_leaks_text(r, s, &x, err);
+}
+
+static void reset(void *ctx)
+{
+    struct visit *v = ctx;
+    mt_leaks_release(&v->leaks);
+    mt_lifetimes_release(&v->lives);
+    v->devices = 0;
+}
+
+static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+{
+    struct leaks_settings *x = settings;
+    struct visit v = {.settings = x};
+    const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
+    return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interactive page: one HTML file that holds the viewer and the data, and needs no network.
+ *
+ * The data are columns, one typed array a fact, deflated and in base64; the browser inflates them
+ * itself. Everything that is text in the file travels inside such a blob as well, so nothing of a
+ * snapshot is ever part of the page's markup.
+ */
+#ifndef MEMTOOL_VERBS_PLOTS_PAGE_PAGE_H
+#define MEMTOOL_VERBS_PLOTS_PAGE_PAGE_H
+
+#include <stdio.h>
+
+#include "snapshot/model/model.h"
+#include "support/error.h"
+#include "support/units.h"
+
+enum mt_page_view { MT_PAGE_TIMELINE, MT_PAGE_STATE };
+
+struct mt_page_options {
+    const char *file;       /* name for the title */
+    enum mt_page_view view; /* what is open first */
+    uint64_t capacity;      /* bytes of the device; 0: not known */
+    int32_t device;         /* only this one; -1: all */
+    struct mt_size_format size;
+    bool all_frames; /* stacks are named by their innermost frame, not by the one that tells most */
+};
+
+/* Writes the page. Errors: MT_NOMEM, MT_OUTPUT. */
+enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_options *o,
+                             FILE *out, struct mt_error *err) MT_NODISCARD;
+
+#endif

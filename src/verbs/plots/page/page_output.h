@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The interactive page as the output of a verb that draws. */
+#ifndef MEMTOOL_VERBS_PLOTS_PAGE_PAGE_OUTPUT_H
+#define MEMTOOL_VERBS_PLOTS_PAGE_PAGE_OUTPUT_H
+
+#include "cli/output/picture.h"
+#include "verbs/plots/page/page.h"
+
+/* Whether -o or --format asks for the interactive page. */
+bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
+
+/* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the
+ * exit code. */
+int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **files, size_t n_files,
+                   struct mt_page_options *o);
+
+#endif

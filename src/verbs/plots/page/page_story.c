@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page says in words what pictures say: it is made by the same functions from the same
+ * timeline, so that the two never differ.
+ */
+#include "verbs/plots/page/page_story.h"
+#include "verbs/plots/trace/trace_words.h"
+
+static void say(struct mt_page_story *story, const struct mt_trace_panel *p,
+                const struct mt_plot_style *style)
+{
+    (void)mt_trace_say_growth(&story->growth, style, p, style->size);
+    if (p->timeline->ooms.n == 0) {
+        return;
+    }
+    mt_trace_say_oom(&story->oom, p, style->size);
+    mt_buf_text(&story->oom, " \xc2\xb7 ");
+    mt_trace_say_why(&story->oom, p, style->size);
+    mt_buf_text(&story->oom, " \xc2\xb7 ");
+    mt_trace_say_refusal(&story->oom, p, style->size);
+    if (p->limit.below) {
+        mt_trace_say_capacity(&story->limit_text, p, style->size);
+    }
+}
+
+enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_replay *r,
+                                  const struct mt_plot_style *style, struct mt_error *err)
+{
+    const struct mt_leak_options leak = {.threshold = MT_LEAK_THRESHOLD};
+    const struct mt_timeline_options memory = {.subject = MT_TIMELINE_MEMORY};
+    struct mt_timeline t = {.flat = false};
+    struct mt_leaks leaks = {.reason = MT_LEAK_FLAT};
+    *story = (struct mt_page_story){.limit = {0}};
+    if (r->n == 0) {
+        return MT_OK;
+    }
+    enum mt_status status = mt_plot_look_init(&t, r, err);
+    if (status == MT_OK) {
+        status = mt_leaks_find(&leaks, r->snapshot, r, NULL, &leak, err);
+    }
+    if (status == MT_OK) {
+        struct mt_trace_panel p = {.snapshot = r->snapshot,
+                                   .replay = r,
+                                   .timeline = &t,
+                                   .options = &memory,
+                                   .leaks = &leaks};
+        if (t.ooms.n && mt_timeline_limit(&t, t.reserved_peak, &story->limit)) {
+            p.limit = story->limit;
+        }
+        say(story, &p, style);
+        bool failed = story->growth.failed || story->oom.failed || story->limit_text.failed;
+        status = failed ? mt_fail_nomem(err) : MT_OK;
+    }
+    mt_leaks_release(&leaks);
+    mt_timeline_release(&t);
+    return status;
+}
+
+void mt_page_story_release(struct mt_page_story *story)
+{
+    mt_buf_release(&story->growth);
+    mt_buf_release(&story->oom);
+    mt_buf_release(&story->limit_text);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* The ranks of a job side by side: a table, then each odd rank with the reason in a sentence. */
+#include "verbs/ranks/print.h"
+
+#include <inttypes.h>
+
+#include "heap/findings/period.h"
+
+static const char *const headings[] = {
+#define X(id, name, heading) heading,
+    MT_RANK_FIGURE_MAP(X)
+#undef X
+};
+static const char *const names[] = {
+#define X(id, name, heading) name,
+    MT_RANK_FIGURE_MAP(X)
+#undef X
+};
+
+static const struct mt_rank *rank_of(const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+{
+    return &ranks->ranks.v[o->index];
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* ---- the reason, one sentence for each oddity ---- */
+
+static void add_sentence(struct mt_buf *b, const char *text)
+{
+    mt_buf_text(b, b->n ? " " : "");
+    mt_buf_text(b, text);
+}
+
+static void label(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                  uint32_t stack)
+{
+    struct mt_report one = *r;
+    one.stack_lines = 1;
+    mt_stack_label_inner(b, &ranks->names, stack, &one);
+}
+
+/* Which stack it is that has more allocations than in the median rank. */
+static void explain_more(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         const struct mt_rank_outlier *o)
+{
+    for (size_t i = 0; i < o->stacks.n; i++) {
+        const struct mt_rank_excess *e = &o->stacks.v[i];
+        if (e->stack && e->median_count && e->count > e->median_count) {
+            mt_buf_printf(b, " It keeps memory that the others free: %" PRIu64 " more of ",
+                          e->count - e->median_count);
+            label(b, r, ranks, e->stack);
+            mt_buf_text(b, ".");
+            return;
+        }
+    }
+}
+
+/* Where the excess at the peak comes from. */
+static void explain_high(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
+{
+    uint64_t peak = rank_of(ranks, o)->figure[MT_RANK_PEAK];
+    bool highest = peak == x->figure[MT_RANK_PEAK].max;
+    mt_buf_printf(b, "Its peak is %s%s above the median.", highest ? "the highest, " : "",
+                  mt_report_size(r, (uint64_t)o->delta).s);
+    if (!rank_of(ranks, o)->knows_stacks) {
+        add_sentence(b, "These results hold no stacks: peak --json or the snapshot tells more.");
+    } else if (o->last_stage) {
+        add_sentence(b, "It is the last rank and holds the loss or output layer: the last stage of "
+                        "a pipeline is expected to be the fullest.");
+    } else if (o->larger + o->more + o->alone == 0) {
+        add_sentence(b, "The difference lies in memory without a stack, or below the rows of these "
+                        "results.");
+    } else if (o->larger >= o->more && o->larger >= o->alone) {
+        mt_buf_text(b, " The same allocations are ");
+        if (o->factor > 0) {
+            mt_buf_printf(b, "%.1f times as large as", o->factor);
+        } else {
+            mt_buf_text(b, "larger than");
+        }
+        mt_buf_text(b, " elsewhere: longer sequences or a larger batch.");
+    } else if (o->alone > o->more) {
+        mt_buf_printf(b, " %s of it lie in stacks that most other ranks do not have.",
+                      mt_report_size(r, o->alone).s);
+    } else {
+        explain_more(b, r, ranks, o);
+    }
+}
+
+static void explain_others(struct mt_buf *b, const struct mt_report *r,
+                           const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+{
+    const struct mt_rank *rank = rank_of(ranks, o);
+    if (o->odd & MT_ODD_LOW) {
+        mt_buf_printf(b, "Its peak is %s below the median: less work, or it stopped early.",
+                      mt_report_size(r, (uint64_t)-o->delta).s);
+    }
+    if (o->odd & MT_ODD_RESERVED) {
+        mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
+                      mt_report_size(r, o->reserved_delta).s);
+        add_sentence(b, rank->known >> MT_RANK_PEAK & 1
+                            ? "Its peak is like that of the others: fragmentation (memtool frag)."
+                            : "Its peak is not in these results: peak --json or the snapshot "
+                              "tells why.");
+    }
+    if (o->odd & MT_ODD_GROWS) {
+        mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
+                      b->n ? " " : "", mt_report_size(r, (uint64_t)rank->bytes_per_step).s);
+    }
+    if (o->odd & MT_ODD_OOM) {
+        add_sentence(b, "It ran out of memory, most others did not.");
+    }
+    if (o->odd & MT_ODD_OUTSIDE) {
+        mt_buf_printf(b,
+                      "%s%s on its device are not its own (median %s): contexts of other ranks "
+                      "that touched this device, or other programs. Each rank must choose its "
+                      "device before the first CUDA call.",
+                      b->n ? " " : "", mt_report_size(r, rank->outside_bytes).s,
+                      mt_report_size(r, o->outside_median).s);
+    }
+    if (o->odd & MT_ODD_TWO_DEVICES) {
+        mt_buf_printf(b,
+                      "%sIt also holds %s on device %" PRId32
+                      ": with one device a rank, that belongs to another one.",
+                      b->n ? " " : "", mt_report_size(r, rank->second_bytes).s,
+                      rank->second_device);
+    }
+    if (o->odd & MT_ODD_UNEXPLAINED) {
+        mt_buf_printf(b, "%s%s more than elsewhere have no stack.", b->n ? " " : "",
+                      mt_report_size(r, above(o->unexplained, o->unexplained_median)).s);
+    }
+}
+
+static void explain(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                    const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
+{
+    mt_buf_reset(b);
+    if (o->odd & MT_ODD_HIGH) {
+        explain_high(b, r, ranks, x, o);
+    }
+    explain_others(b, r, ranks, o);
+}
+
+/* ---- text ---- */
+
+static void figure_cell(struct mt_table *t, const struct mt_rank *rank, int figure)
+{
+    if (!(rank->known >> figure & 1)) {
+        mt_table_cell(t, "-");
+    } else if (figure == MT_RANK_OOMS) {
+        mt_table_count(t, rank->figure[figure]);
+    } else {
+        mt_table_size(t, rank->figure[figure]);
+    }
+}
+
+static bool is_odd(const struct mt_ranks_result *x, size_t index)
+{
+    for (size_t i = 0; i < x->outliers.n; i++) {
+        if (x->outliers.v[i].index == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
+                     const struct mt_ranks_result *x, size_t index)
+{
+    const struct mt_rank *rank = &ranks->ranks.v[index];
+    struct mt_buf file = {0};
+    mt_text_safe(&file, mt_str_basename(rank->file));
+    mt_table_cell(t, "%" PRId64, rank->rank);
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+        figure_cell(t, rank, k);
+    }
+    if (!rank->knows_growth) {
+        mt_table_cell(t, "-");
+    } else {
+        mt_table_delta(t, rank->bytes_per_step);
+    }
+    bool odd = is_odd(x, index);
+    mt_table_cell_color(t, odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s", odd ? "odd" : "");
+    mt_table_buf(t, &file);
+    mt_buf_release(&file);
+}
+
+static void range_row(struct mt_table *t, const struct mt_ranks_result *x, const char *what,
+                      size_t offset)
+{
+    mt_table_cell(t, "%s", what);
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+        const struct mt_rank_range *range = &x->figure[k];
+        const uint64_t values[] = {range->min, range->median, range->max};
+        if (!range->n) {
+            mt_table_cell(t, "-");
+        } else if (k == MT_RANK_OOMS) {
+            mt_table_count(t, values[offset]);
+        } else {
+            mt_table_size(t, values[offset]);
+        }
+    }
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "%s", "");
+    mt_table_cell(t, "%s", "");
+}
+
+static struct mt_table *new_table(void)
+{
+    struct mt_table *t = mt_table_new();
+    if (t) {
+        mt_table_column(t, "RANK", MT_RIGHT);
+        for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+            mt_table_column(t, headings[k], MT_RIGHT);
+        }
+        mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
+        mt_table_column(t, "", MT_LEFT);
+        mt_table_column(t, "FILE", MT_LEFT);
+        mt_table_names(t, "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,ooms,"
+                          "bytes_per_step,,file");
+    }
+    return t;
+}
+
+/* What "-" says in the column of growth. */
+static void print_unknown_growth(const struct mt_report *r, const struct mt_ranks *ranks)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        unknown += !ranks->ranks.v[i].knows_growth;
+    }
+    if (unknown > 0 && !r->separator) {
+        mt_report_line(r, 4,
+                       "  GROWTH/STEP \"-\": not known: fewer than %d whole steps in the trace, or "
+                       "no trace (memtool leaks).",
+                       MT_PERIODS_NEEDED);
+    }
+}
+
+/* With more ranks than rows, the odd ones and the first ones. */
+static enum mt_status print_table(const struct mt_report *r, const struct mt_ranks *ranks,
+                                  const struct mt_ranks_result *x, struct mt_error *err)
+{
+    struct mt_table *t = new_table();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    size_t n = ranks->ranks.n, limit = r->limit && r->limit < n ? r->limit : n;
+    size_t plain = limit > x->outliers.n ? limit - x->outliers.n : 0, shown = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool odd = is_odd(x, i);
+        if ((odd || plain) && shown < limit) {
+            rank_row(t, ranks, x, i);
+            shown++;
+            plain -= odd ? 0 : 1;
+        }
+    }
+    mt_table_rule(t);
+    range_row(t, x, "min", 0);
+    range_row(t, x, "median", 1);
+    range_row(t, x, "max", 2);
+    enum mt_status status = mt_table_print(t, r, 2, err);
+    mt_table_free(t);
+    if (shown < n) {
+        fprintf(r->out, "  [%zu others, -n 0 shows all]\n", n - shown);
+    }
+    print_unknown_growth(r, ranks);
+    return status;
+}
+
+static void excess_row(struct mt_table *t, const struct mt_report *r, const struct mt_ranks *ranks,
+                       const struct mt_rank_excess *e, struct mt_buf *b)
+{
+    struct mt_sentence elsewhere = {"none", 0};
+    if (e->median_count) {
+        mt_sentence_add(&elsewhere, "%s in %" PRIu64, mt_report_size(r, e->median_bytes).s,
+                        e->median_count);
+    }
+    mt_table_cell(t, "%11s", mt_report_delta(r, (int64_t)(e->bytes - e->median_bytes)).s);
+    mt_buf_reset(b);
+    mt_buf_printf(b, "%s in %" PRIu64 " allocation%s, elsewhere %s  ",
+                  mt_report_size(r, e->bytes).s, e->count, e->count == 1 ? "" : "s",
+                  elsewhere.text);
+    size_t from = b->n;
+    label(b, r, ranks, e->stack);
+    mt_table_stack(t, b, from, &ranks->names, e->stack);
+}
+
+/* What the rank has more of, by stacks. */
+static enum mt_status print_excesses(const struct mt_report *r, const struct mt_ranks *ranks,
+                                     const struct mt_rank_outlier *o, size_t n, struct mt_buf *b,
+                                     struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "", MT_RIGHT);
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_wrap(t);
+    for (size_t i = 0; i < n; i++) {
+        excess_row(t, r, ranks, &o->stacks.v[i], b);
+    }
+    enum mt_status status = mt_table_print(t, r, 4, err);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status print_outlier(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x,
+                                    const struct mt_rank_outlier *o, struct mt_buf *b,
+                                    struct mt_error *err)
+{
+    enum { INDENT = 4, COLUMNS = 78 };
+    int width = r->width > 0 && r->width < COLUMNS ? r->width : COLUMNS;
+    const struct mt_rank *rank = rank_of(ranks, o);
+    mt_buf_reset(b);
+    mt_text_safe(b, mt_str_basename(rank->file));
+    fprintf(r->out, "\n%sRank %" PRId64 "%s  %s\n", mt_color_begin(r, MT_COLOR_HEAD), rank->rank,
+            mt_color_end(r), mt_buf_view(b).p);
+    explain(b, r, ranks, x, o);
+    fprintf(r->out, "%*s", INDENT, "");
+    mt_text_print_wrapped(r->out, mt_buf_view(b).p, INDENT, INDENT, width);
+    fputc('\n', r->out);
+    size_t rows = o->odd & (MT_ODD_HIGH | MT_ODD_GROWS) ? o->stacks.n : 0;
+    size_t limit = r->verbose || rows < 5 ? rows : 5;
+    MT_TRY(print_excesses(r, ranks, o, limit, b, err));
+    if (limit < rows) {
+        mt_report_line(r, 6, "    [%zu other stack%s more too, -v shows %s]", rows - limit,
+                       rows - limit == 1 ? " holds" : "s hold", rows - limit == 1 ? "it" : "them");
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x, struct mt_error *err)
+{
+    const struct mt_rank_range *peak = &x->figure[MT_RANK_PEAK];
+    struct mt_sentence head = {0};
+    mt_sentence_add(&head, "%zu rank%s", ranks->ranks.n, ranks->ranks.n == 1 ? "" : "s");
+    if (peak->n) {
+        mt_sentence_add(&head, ", peak of requested memory %s to %s, median %s",
+                        mt_report_size(r, peak->min).s, mt_report_size(r, peak->max).s,
+                        mt_report_size(r, peak->median).s);
+    }
+    mt_report_line(r, 2, "%s", head.text);
+    fputc('\n', r->out);
+    MT_TRY(print_table(r, ranks, x, err));
+    struct mt_buf b = {0};
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < x->outliers.n; i++) {
+        status = print_outlier(r, ranks, x, &x->outliers.v[i], &b, err);
+    }
+    if (!x->outliers.n) {
+        fputc('\n', r->out);
+        mt_report_line(r, 2, "%s",
+                       ranks->ranks.n < 2
+                           ? "One rank alone cannot be odd: give the files of the others."
+                           : "No rank is odd.");
+    }
+    status = status == MT_OK && b.failed ? mt_fail_nomem(err) : status;
+    mt_buf_release(&b);
+    return status;
+}
+
+/* ---- JSON and CSV ---- */
+
+static bool add_figures(cJSON *o, const struct mt_rank *rank)
+{
+    bool ok = true;
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT && ok; k++) {
+        ok = rank->known >> k & 1 ? mt_json_u64(o, names[k], rank->figure[k])
+                                  : mt_json_null(o, names[k]);
+    }
+    return ok;
+}
+
+static bool add_rank(cJSON *array, const struct mt_rank *rank)
+{
+    cJSON *o = cJSON_CreateObject();
+    return o && cJSON_AddItemToArray(array, o) && mt_json_i64(o, "rank", rank->rank) &&
+           mt_json_str(o, "file", rank->file) && add_figures(o, rank) &&
+           (rank->knows_growth ? mt_json_i64(o, "bytes_per_step", rank->bytes_per_step)
+                               : mt_json_null(o, "bytes_per_step")) &&
+           (rank->knows_outside ? mt_json_u64(o, "outside_bytes", rank->outside_bytes)
+                                : mt_json_null(o, "outside_bytes"));
+}
+
+static bool add_range(cJSON *root, const char *key, const struct mt_ranks_result *x, size_t which)
+{
+    cJSON *o = cJSON_AddObjectToObject(root, key);
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT && o; k++) {
+        const struct mt_rank_range *range = &x->figure[k];
+        const uint64_t values[] = {range->min, range->median, range->max};
+        if (!(range->n ? mt_json_u64(o, names[k], values[which]) : mt_json_null(o, names[k]))) {
+            return false;
+        }
+    }
+    return o != NULL;
+}
+
+static bool add_frames(cJSON *o, const struct mt_ranks *ranks, uint32_t stack)
+{
+    cJSON *frames = mt_json_frames(&ranks->names, stack);
+    if (frames && cJSON_AddItemToObject(o, "frames", frames)) {
+        return true;
+    }
+    cJSON_Delete(frames);
+    return false;
+}
+
+static bool add_excess(cJSON *array, const struct mt_ranks *ranks, const struct mt_rank_excess *e)
+{
+    cJSON *o = cJSON_CreateObject();
+    return o && cJSON_AddItemToArray(array, o) &&
+           mt_json_u64(o, "more_bytes", e->bytes - e->median_bytes) &&
+           mt_json_u64(o, "bytes", e->bytes) && mt_json_u64(o, "count", e->count) &&
+           mt_json_u64(o, "median_bytes", e->median_bytes) &&
+           mt_json_u64(o, "median_count", e->median_count) && add_frames(o, ranks, e->stack);
+}
+
+static bool add_outlier(cJSON *array, const struct mt_report *r, const struct mt_ranks *ranks,
+                        const struct mt_ranks_result *x, const struct mt_rank_outlier *o,
+                        struct mt_buf *why)
+{
+    cJSON *out = cJSON_CreateObject();
+    struct mt_report exact = *r; /* one wording, whatever the options */
+    exact.size = (struct mt_size_format){MT_UNIT_AUTO, false};
+    explain(why, &exact, ranks, x, o);
+    bool ok =
+        out && cJSON_AddItemToArray(array, out) &&
+        mt_json_i64(out, "rank", rank_of(ranks, o)->rank) &&
+        mt_json_str(out, "why", mt_buf_view(why)) &&
+        mt_json_i64(out, "peak_above_median_bytes", o->delta) &&
+        mt_json_u64(out, "larger_bytes", o->larger) && mt_json_u64(out, "more_bytes", o->more) &&
+        mt_json_u64(out, "alone_bytes", o->alone) && mt_json_bool(out, "expected", o->last_stage);
+    cJSON *stacks = ok ? cJSON_AddArrayToObject(out, "stacks") : NULL;
+    size_t limit = r->limit && r->limit < o->stacks.n ? r->limit : o->stacks.n;
+    for (size_t i = 0; stacks && i < limit && ok; i++) {
+        ok = add_excess(stacks, ranks, &o->stacks.v[i]);
+    }
+    return ok && stacks;
+}
+
+static bool add_common(cJSON *array, const struct mt_ranks *ranks, const struct mt_rank_common *c)
+{
+    cJSON *o = cJSON_CreateObject();
+    return o && cJSON_AddItemToArray(array, o) && mt_json_u64(o, "min_bytes", c->min) &&
+           mt_json_u64(o, "median_bytes", c->median) && mt_json_u64(o, "max_bytes", c->max) &&
+           mt_json_i64(o, "max_rank", ranks->ranks.v[c->max_index].rank) &&
+           mt_json_u64(o, "ranks", c->ranks) && add_frames(o, ranks, c->stack);
+}
+
+static bool fill(cJSON *root, const struct mt_report *r, const struct mt_ranks *ranks,
+                 const struct mt_ranks_result *x, struct mt_buf *why)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "ranks");
+    bool ok = list != NULL;
+    for (size_t i = 0; i < ranks->ranks.n && ok; i++) {
+        ok = add_rank(list, &ranks->ranks.v[i]);
+    }
+    ok = ok && add_range(root, "min", x, 0) && add_range(root, "median", x, 1) &&
+         add_range(root, "max", x, 2);
+    cJSON *outliers = ok ? cJSON_AddArrayToObject(root, "outliers") : NULL;
+    ok = outliers != NULL;
+    for (size_t i = 0; i < x->outliers.n && ok; i++) {
+        ok = add_outlier(outliers, r, ranks, x, &x->outliers.v[i], why);
+    }
+    cJSON *stacks = ok ? cJSON_AddArrayToObject(root, "stacks") : NULL;
+    ok = stacks != NULL;
+    size_t limit = r->limit && r->limit < x->stacks.n ? r->limit : x->stacks.n;
+    for (size_t i = 0; i < limit && ok; i++) {
+        ok = add_common(stacks, ranks, &x->stacks.v[i]);
+    }
+    return ok && mt_json_u64(root, "others", x->stacks.n - limit);
+}
+
+enum mt_status mt_report_ranks_json(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x, struct mt_error *err)
+{
+    struct mt_buf why = {0};
+    cJSON *root = mt_json_begin(r, "ranks/1");
+    bool ok = root && fill(root, r, ranks, x, &why) && !why.failed;
+    mt_buf_release(&why);
+    if (!ok) {
+        cJSON_Delete(root);
+        return mt_fail_nomem(err);
+    }
+    return mt_json_end(r, root, false, err);
+}
+
+enum mt_status mt_report_ranks_csv(const struct mt_report *r, const struct mt_ranks *ranks,
+                                   struct mt_error *err)
+{
+    static const struct mt_ranks_result none = {0};
+    struct mt_table *t = new_table();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        rank_row(t, ranks, &none, i);
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranks: the JSON of earlier runs read back, and the comparison printed. */
+#ifndef MEMTOOL_VERBS_RANKS_PRINT_H
+#define MEMTOOL_VERBS_RANKS_PRINT_H
+
+#include "print/report.h"
+#include "verbs/ranks/ranks.h"
+
+/* Whether text begins like the JSON that memtool prints. */
+bool mt_is_rank_results(struct mt_str text);
+
+/*
+ * Adds what `stats --json`, `peak --json` and `leaks --json` printed, one object behind the other
+ * (on a line each or not), told apart by their "file". Objects of other verbs are passed over.
+ * Errors: MT_FORMAT (no JSON, or none of memtool's; with the byte), MT_NOMEM.
+ */
+enum mt_status mt_ranks_read_results(struct mt_ranks *r, struct mt_str text, struct mt_error *err)
+    MT_NODISCARD;
+
+/* Errors: MT_NOMEM. */
+enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x, struct mt_error *err)
+    MT_NODISCARD;
+enum mt_status mt_report_ranks_json(const struct mt_report *r, const struct mt_ranks *ranks,
+                                    const struct mt_ranks_result *x, struct mt_error *err)
+    MT_NODISCARD;
+enum mt_status mt_report_ranks_csv(const struct mt_report *r, const struct mt_ranks *ranks,
+                                   struct mt_error *err) MT_NODISCARD;
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* The ranks of a job as they are gathered: figures and stacks of each, one table of stacks for all,
+ * so that the same stack has the same id in every rank. */
+#include "verbs/ranks/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/checked.h"
+#include "torch/keys.h"
+#include "heap/findings/leaks.h"
+#include "heap/findings/peak.h"
+#include "heap/walk/query.h"
+#include "heap/sums/totals.h"
+
+enum mt_status mt_ranks_init(struct mt_ranks *r, uint64_t seed, struct mt_error *err)
+{
+    *r = (struct mt_ranks){.table = mt_builder_new(seed)};
+    return r->table ? MT_OK : mt_fail_nomem(err);
+}
+
+void mt_ranks_release(struct mt_ranks *r)
+{
+    for (size_t i = 0; i < r->ranks.n; i++) {
+        mt_vec_release(&r->ranks.v[i].stacks);
+    }
+    mt_vec_release(&r->ranks);
+    mt_vec_release(&r->scratch);
+    mt_builder_free(r->table);
+    mt_snapshot_release(&r->names);
+    mt_arena_release(&r->arena);
+    *r = (struct mt_ranks){0};
+}
+
+size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file)
+{
+    /* results of one file mostly follow one another */
+    for (size_t i = r->ranks.n; i > 0; i--) {
+        if (mt_str_equal(r->ranks.v[i - 1].file, file)) {
+            return i - 1;
+        }
+    }
+    struct mt_rank rank = {.rank = -1, .second_device = -1};
+    rank.file = mt_arena_copy(&r->arena, file.p, file.n);
+    return rank.file.p && mt_vec_push(&r->ranks, rank) ? r->ranks.n - 1 : SIZE_MAX;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct mt_rank_stack *x = a, *y = b;
+    return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+void mt_rank_sort_stacks(struct mt_rank *rank)
+{
+    size_t n = 0;
+    if (rank->stacks.n) {
+        qsort(rank->stacks.v, rank->stacks.n, sizeof *rank->stacks.v, by_stack);
+    }
+    for (size_t i = 0; i < rank->stacks.n; i++) {
+        struct mt_rank_stack row = rank->stacks.v[i];
+        struct mt_rank_stack *last = n ? &rank->stacks.v[n - 1] : NULL;
+        if (last && last->stack == row.stack) {
+            last->bytes = mt_add_sat(last->bytes, row.bytes);
+            last->count = mt_add_sat(last->count, row.count);
+        } else {
+            rank->stacks.v[n++] = row;
+        }
+    }
+    rank->stacks.n = rank->n_sorted = n;
+}
+
+bool mt_rank_add_stack(struct mt_ranks *r, size_t index, uint32_t stack, uint64_t bytes,
+                       uint64_t count)
+{
+    enum { FEW = 1024 };
+    struct mt_rank *rank = &r->ranks.v[index];
+    if (rank->stacks.n >= 2 * rank->n_sorted + FEW) { /* so repetitions take no more than twice */
+        mt_rank_sort_stacks(rank);
+    }
+    struct mt_rank_stack row = {stack, bytes, count};
+    return mt_vec_push(&rank->stacks, row);
+}
+
+/* ---- from a snapshot ---- */
+
+/* The id of a snapshot's stack in the common table; 0 for an empty one or when out of memory, which
+ * *ok tells. */
+static uint32_t common_stack(struct mt_ranks *r, const struct mt_snapshot *s, uint32_t id, bool *ok)
+{
+    const struct mt_stack *stack = &s->stacks[id];
+    r->scratch.n = 0;
+    for (uint32_t i = 0; i < stack->n && *ok; i++) {
+        const struct mt_frame *from = &s->frames[s->stack_frames[stack->first + i]];
+        struct mt_str name = mt_snapshot_str(s, from->name);
+        struct mt_str file = mt_snapshot_str(s, from->filename);
+        struct mt_frame f = {.name = mt_builder_str(r->table, name.p, name.n),
+                             .filename = mt_builder_str(r->table, file.p, file.n),
+                             .line = from->line,
+                             .present = (1u << MT_FRAME_KEY_COUNT) - 1};
+        uint32_t frame = f.name && f.filename ? mt_builder_frame(r->table, &f) : 0;
+        *ok = frame && mt_vec_push(&r->scratch, frame);
+    }
+    uint32_t common = 0;
+    if (*ok && stack->n) {
+        common = mt_builder_stack(r->table, r->scratch.v, r->scratch.n);
+        *ok = common != 0;
+    }
+    return common;
+}
+
+static void set_figure(struct mt_rank *rank, enum mt_rank_figure figure, uint64_t n)
+{
+    rank->figure[figure] = n;
+    rank->known |= 1u << figure;
+}
+
+static void add_figure(struct mt_rank *rank, enum mt_rank_figure figure, uint64_t n)
+{
+    set_figure(rank, figure, mt_add_sat(rank->figure[figure], n));
+}
+
+static bool add_peak(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
+                     const struct mt_peak *p)
+{
+    bool ok = true;
+    for (size_t i = 0; i < p->rows.n && ok; i++) {
+        uint32_t stack = common_stack(r, s, p->rows.v[i].key, &ok);
+        ok = ok && mt_rank_add_stack(r, index, stack, p->rows.v[i].bytes, p->rows.v[i].count);
+    }
+    add_figure(&r->ranks.v[index], MT_RANK_PEAK, p->bytes);
+    r->ranks.v[index].knows_stacks = true;
+    return ok;
+}
+
+/* The same question as `peak` asks, so that its JSON says the same as the snapshot. */
+static enum mt_status read_peak(struct mt_ranks *r, size_t index, const struct mt_replay *replay,
+                                struct mt_filtered *f, struct mt_error *err)
+{
+    struct mt_rules *rules;
+    struct mt_peak p;
+    MT_TRY(mt_rules_new((struct mt_str){0}, &rules, err));
+    struct mt_peak_options o = {.at = {.kind = MT_AT_PEAK}, .by = MT_BY_STACK, .rules = rules};
+    enum mt_status status = mt_peak_find(&p, replay->snapshot, replay, f, &o, err);
+    if (status == MT_OK && !add_peak(r, index, replay->snapshot, &p)) {
+        status = mt_fail_nomem(err);
+    }
+    mt_peak_release(&p);
+    mt_rules_free(rules);
+    return status;
+}
+
+static enum mt_status read_growth(struct mt_rank *rank, const struct mt_replay *replay,
+                                  struct mt_filtered *f, struct mt_error *err)
+{
+    static const struct mt_leak_options o = {.threshold = MT_LEAK_THRESHOLD};
+    struct mt_leaks leaks;
+    enum mt_status status = mt_leaks_find(&leaks, replay->snapshot, replay, f, &o, err);
+    if (status == MT_OK && leaks.verdict != MT_LEAK_UNKNOWN) {
+        rank->knows_growth = true;
+        rank->bytes_per_step += leaks.bytes_per_step;
+    }
+    mt_leaks_release(&leaks);
+    return status;
+}
+
+/* What the driver said was in use at the last OOM, less what this process had reserved then. */
+static void read_outside(struct mt_rank *rank, const struct mt_replay *r, uint64_t capacity)
+{
+    struct mt_step at;
+    for (mt_replay_begin(r, &at); capacity && mt_replay_next(r, &at);) {
+        if (at.event->action == MT_ACTION_OOM && at.event->addr <= capacity &&
+            capacity - at.event->addr >= at.reserved_bytes) {
+            rank->knows_outside = true;
+            rank->outside_bytes = capacity - at.event->addr - at.reserved_bytes;
+        }
+    }
+}
+
+static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
+                                  int32_t device, const struct mt_rank_read_options *o,
+                                  struct mt_error *err)
+{
+    struct mt_replay replay;
+    MT_TRY(mt_replay_init(&replay, s, device, err));
+    enum mt_status status = read_peak(r, index, &replay, o->filtered, err);
+    if (status == MT_OK) {
+        status = read_growth(&r->ranks.v[index], &replay, o->filtered, err);
+    }
+    if (status == MT_OK) {
+        read_outside(&r->ranks.v[index], &replay, o->capacity);
+    }
+    mt_replay_release(&replay);
+    return status;
+}
+
+static void read_totals(struct mt_rank *rank, const struct mt_totals *t, int32_t device)
+{
+    uint64_t most = 0;
+    int32_t own = -1;
+    for (size_t i = 0; i < t->devices.n; i++) {
+        const struct mt_device_totals *d = &t->devices.v[i];
+        if (device >= 0 && d->device != device) {
+            continue;
+        }
+        add_figure(rank, MT_RANK_RESERVED, d->all.reserved);
+        add_figure(rank, MT_RANK_ALLOCATED, d->all.allocated);
+        add_figure(rank, MT_RANK_OOMS, d->trace.actions[MT_ACTION_OOM]);
+        if (own < 0 || d->all.reserved > most) {
+            if (most > 0) {
+                rank->second_device = own;
+                rank->second_bytes = most;
+            }
+            own = d->device;
+            most = d->all.reserved;
+        } else if (d->all.reserved > rank->second_bytes) {
+            rank->second_device = d->device;
+            rank->second_bytes = d->all.reserved;
+        }
+    }
+}
+
+enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
+                                     const struct mt_rank_read_options *o, struct mt_error *err)
+{
+    struct mt_totals t;
+    struct mt_devices devices = {0};
+    enum mt_status status = mt_totals_find(&t, s, o->filtered, 0, err);
+    if (status == MT_OK) {
+        read_totals(&r->ranks.v[index], &t, o->device);
+        status = mt_devices_find(&devices, s, false, err);
+    }
+    for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
+        int32_t device = devices.ids.v[i];
+        if ((o->device < 0 || o->device == device) && mt_filtered_device(o->filtered, device)) {
+            status = read_device(r, index, s, device, o, err);
+        }
+    }
+    mt_devices_release(&devices);
+    mt_totals_release(&t);
+    return status;
+}
+
+/* ---- numbers of ranks ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The number at p[*i], and *i behind it; at most 9 digits, else -1. */
+static int64_t number_at(struct mt_str p, size_t *i)
+{
+    int64_t n = 0;
+    size_t from = *i;
+    for (; *i < p.n && is_digit(p.p[*i]); (*i)++) {
+        n = *i - from < 9 ? n * 10 + (p.p[*i] - '0') : -1;
+    }
+    return *i - from <= 9 ? n : -1;
+}
+
+static int64_t number_behind_rank(struct mt_str path)
+{
+    int64_t found = -1;
+    for (size_t i = 0; i + 5 <= path.n; i++) {
+        if (strncmp(path.p + i, "rank", 4) != 0 && strncmp(path.p + i, "RANK", 4) != 0 &&
+            strncmp(path.p + i, "Rank", 4) != 0) {
+            continue;
+        }
+        size_t at = i + 4;
+        at += strchr("_-.=", path.p[at]) && path.p[at] ? 1 : 0;
+        if (at < path.n && is_digit(path.p[at])) {
+            found = number_at(path, &at); /* the last one: a folder may have one too */
+        }
+    }
+    return found;
+}
+
+int64_t mt_rank_number(struct mt_str path, bool *weak)
+{
+    int64_t n = number_behind_rank(path);
+    *weak = n < 0;
+    struct mt_str name = mt_str_basename(path);
+    for (size_t i = 0; n < 0 && i < name.n; i++) {
+        size_t last = name.n - 1 - i;
+        if (is_digit(name.p[last])) {
+            while (last > 0 && is_digit(name.p[last - 1])) {
+                last--;
+            }
+            return number_at(name, &last);
+        }
+    }
+    return n;
+}

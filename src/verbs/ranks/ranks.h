@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many ranks of one job side by side: which one is odd, and what only it holds. A rank is known by
+ * a snapshot or by the JSON that stats, peak and leaks printed for one; only a few figures and its
+ * stacks at the peak are kept, so a thousand ranks fit into little memory.
+ */
+#ifndef MEMTOOL_VERBS_RANKS_RANKS_H
+#define MEMTOOL_VERBS_RANKS_RANKS_H
+
+#include "heap/stacks/filter.h"
+#include "snapshot/model/builder.h"
+#include "snapshot/model/model.h"
+#include "support/arena.h"
+#include "support/error.h"
+#include "support/vec.h"
+
+/* The figures that are compared. name in JSON, heading */
+#define MT_RANK_FIGURE_MAP(X)                                                                      \
+    X(PEAK, "peak_requested_bytes", "PEAK")                                                        \
+    X(RESERVED, "reserved_bytes", "RESERVED")                                                      \
+    X(ALLOCATED, "allocated_bytes", "ALLOCATED")                                                   \
+    X(OOMS, "ooms", "OOMS")
+
+enum mt_rank_figure {
+#define X(id, name, heading) MT_RANK_##id,
+    MT_RANK_FIGURE_MAP(X)
+#undef X
+        MT_RANK_FIGURE_COUNT
+};
+
+/* Memory of one call stack at the rank's peak. */
+struct mt_rank_stack {
+    uint32_t stack; /* id in mt_ranks.names, 0: none recorded */
+    uint64_t bytes; /* requested */
+    uint64_t count;
+};
+
+struct mt_rank {
+    int64_t rank;
+    struct mt_str file;
+    unsigned known; /* bits 1 << enum mt_rank_figure */
+    uint64_t figure[MT_RANK_FIGURE_COUNT];
+    bool knows_stacks;
+    MT_VEC(struct mt_rank_stack) stacks; /* ascending by id, each once, when compared */
+    size_t n_sorted;                     /* so many of them are that already */
+    uint64_t other_bytes;                /* of the peak, in stacks that a result left out */
+    bool knows_growth;
+    int64_t bytes_per_step; /* what leaks found; 0: nothing rises */
+    bool knows_outside;
+    uint64_t outside_bytes; /* used on its device at an OOM, but not reserved by this process */
+    int32_t second_device;  /* holds less than its own device but more than nothing; -1: none */
+    uint64_t second_bytes;  /* reserved there */
+};
+
+struct mt_ranks {
+    struct mt_builder *table; /* of all stacks; NULL once compared */
+    struct mt_snapshot names; /* its frames and stacks, after mt_ranks_compare */
+    struct mt_arena arena;    /* file names */
+    MT_VEC(struct mt_rank) ranks;
+    MT_VEC(uint32_t) scratch;
+};
+
+/* Errors: MT_NOMEM. Release it also after a failure. */
+enum mt_status mt_ranks_init(struct mt_ranks *r, uint64_t seed, struct mt_error *err) MT_NODISCARD;
+void mt_ranks_release(struct mt_ranks *r);
+
+/* The index of the rank of this file, added when new; SIZE_MAX when out of memory. */
+size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file) MT_NODISCARD;
+
+/* Adds `bytes` and `count` to a stack of a rank. `stack` is an id of mt_builder_stack on r->table.
+ * False when out of memory. */
+bool mt_rank_add_stack(struct mt_ranks *r, size_t index, uint32_t stack, uint64_t bytes,
+                       uint64_t count) MT_NODISCARD;
+
+/* Brings the stacks of a rank in order; mt_ranks_compare does so itself. */
+void mt_rank_sort_stacks(struct mt_rank *rank);
+
+struct mt_rank_read_options {
+    struct mt_filtered *filtered; /* made for this snapshot */
+    int32_t device;               /* only this one, -1: all of the file */
+    uint64_t capacity;            /* of the device, 0: not known */
+};
+/* Fills in rank `index` from a snapshot: figures, stacks at the peak, growth. Errors: MT_NOMEM,
+ * MT_LIMIT. */
+enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
+                                     const struct mt_rank_read_options *o, struct mt_error *err)
+    MT_NODISCARD;
+
+/* The number behind "rank" in a file name or, weaker, its last number; -1 without. *weak tells
+ * which. */
+int64_t mt_rank_number(struct mt_str path, bool *weak);
+
+/* ---- comparing ---- */
+
+struct mt_rank_range {
+    uint64_t min, median, max;
+    size_t n; /* ranks that know the figure; 0: nothing above is valid */
+};
+
+/* A stack whose memory differs from that of the other ranks. */
+struct mt_rank_excess {
+    uint32_t stack;
+    uint64_t bytes, count;               /* of the odd rank */
+    uint64_t median_bytes, median_count; /* of all ranks */
+};
+
+/* Why a rank is odd; several at once. */
+enum mt_rank_oddity {
+    MT_ODD_HIGH = 1,         /* its peak is well above the median */
+    MT_ODD_LOW = 2,          /* or well below */
+    MT_ODD_RESERVED = 4,     /* it reserves well more, and its peak is not odd or not known */
+    MT_ODD_GROWS = 8,        /* rises step after step, where most do not */
+    MT_ODD_OOM = 16,         /* ran out of memory, where most did not */
+    MT_ODD_OUTSIDE = 32,     /* much on its device is not its own */
+    MT_ODD_TWO_DEVICES = 64, /* holds memory on a device beside its own */
+    MT_ODD_UNEXPLAINED = 128 /* more memory without a stack than the others */
+};
+
+struct mt_rank_outlier {
+    size_t index;  /* of the rank */
+    unsigned odd;  /* enum mt_rank_oddity */
+    int64_t delta; /* peak - median */
+    /* Where the difference at the peak comes from: the same allocations larger, more allocations of
+     * the same stacks, stacks that most ranks do not have. Bytes, 0 where it does not rise. Memory
+     * without a stack is in none of them. */
+    uint64_t larger, more, alone;
+    double factor;   /* with `larger`: the size of stacks with the usual number of allocations, over
+                      the median   (0: there are none) */
+    bool last_stage; /* the last rank, and its excess is that of a loss or output layer */
+    uint64_t outside_median, unexplained, unexplained_median;
+    uint64_t reserved_delta;              /* with MT_ODD_RESERVED: above the median */
+    MT_VEC(struct mt_rank_excess) stacks; /* that hold more than the median, most first */
+};
+
+/* A stack over all ranks. */
+struct mt_rank_common {
+    uint32_t stack;
+    uint64_t min, median, max; /* bytes; 0 for ranks that do not have it */
+    size_t ranks;              /* that have it */
+    size_t max_index;          /* who has most */
+};
+
+struct mt_ranks_result {
+    struct mt_rank_range figure[MT_RANK_FIGURE_COUNT];
+    MT_VEC(struct mt_rank_outlier) outliers; /* highest peak first */
+    MT_VEC(struct mt_rank_common) stacks;    /* widest spread first, then most bytes */
+};
+
+/*
+ * Sorts the ranks by number and compares them. A rank is odd when its peak differs from the median
+ * by more than `threshold` (a share of the median) and by more than three times the usual spread
+ * (1.4826 x the median deviation). Medians of an even number of ranks are the lower of the two, so
+ * that two ranks in four do not hide each other. O(all stacks of all ranks). Errors: MT_NOMEM.
+ * Release the result also after a failure.
+ */
+enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_ranks_result *out,
+                                struct mt_error *err) MT_NODISCARD;
+void mt_ranks_result_release(struct mt_ranks_result *x);
+
+#endif

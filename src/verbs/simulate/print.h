@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* simulate as text, JSON and CSV. */
+#ifndef MEMTOOL_VERBS_SIMULATE_PRINT_H
+#define MEMTOOL_VERBS_SIMULATE_PRINT_H
+
+#include "print/report.h"
+#include "verbs/simulate/simulate.h"
+
+/* The runs of one device, the recorded one first; all borrowed. */
+struct mt_sim_result {
+    int32_t device;
+    const struct mt_sim *sim;
+    const struct mt_sim_run *runs;
+    size_t n_runs;
+    bool chosen;          /* the settings were chosen by memtool, not by the user */
+    const char *variable; /* that the recorded program reads its settings from */
+    bool watched;         /* no allocator: the events are the driver's own */
+};
+
+/* Of a file without events: that, and what still can be asked. */
+void mt_report_simulate_nothing(const struct mt_report *r, const struct mt_snapshot *s);
+
+/* simulate/1: the runs of all devices. Errors: MT_NOMEM. */
+enum mt_status mt_report_simulate_json(const struct mt_report *r, const struct mt_sim_result *v,
+                                       size_t n, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct mt_sim_result *v,
+                                       size_t n, struct mt_error *err) MT_NODISCARD;
+/* One row a run. */
+enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
+                                      size_t n, struct mt_error *err) MT_NODISCARD;
+
+/* "fits", "out_of_memory", "unknown". */
+const char *mt_sim_verdict_word(enum mt_sim_verdict v);
+
+#endif

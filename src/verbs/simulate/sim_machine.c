@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the program over an allocator, step by step. Everything that depends on whether the device
+ * is the recorded one stands in the few places that ask for m->recorded.
+ */
+#include "verbs/simulate/sim.h"
+
+static struct mt_alloc_request request_of(const struct machine *m, const struct op *op)
+{
+    const struct mt_sim *sim = m->sim;
+    const struct mt_event *e = &sim->events[op->event];
+    struct mt_alloc_request r = {
+        .size = e->size, .stream = stream_handle(sim, e), .stack = op->event + 1};
+    if (op->pool != 0) {
+        r.has_pool = true;
+        r.pool = pool_id(sim, op->pool);
+    }
+    return r;
+}
+
+/* ---- what the allocator reports ---- */
+
+/* A release waited for a pending free: its slot is empty before the recording says so. */
+static void drop_pending(struct machine *m, mt_alloc_block block)
+{
+    uint32_t slot;
+    if (mt_idmap_remove(&m->pending, block.i, &slot)) {
+        m->slots[slot].i = 0;
+    }
+}
+
+/* The recorded event that this one stands for: its time and stack go into a written run. */
+static size_t stands_for(const struct machine *m, const struct mt_alloc_event *e)
+{
+    bool of_device =
+        e->kind >= MT_ALLOC_EVENT_SEGMENT_ALLOC && e->kind <= MT_ALLOC_EVENT_SEGMENT_UNMAP;
+    bool known = of_device && m->recorded && m->recorded->answered != SIZE_MAX;
+    return known ? m->recorded->answered : m->now;
+}
+
+static void on_event(void *ctx, const struct mt_alloc_event *e)
+{
+    struct machine *m = ctx;
+    if (e->kind == MT_ALLOC_EVENT_FREE_COMPLETED && !m->completing) {
+        drop_pending(m, e->block);
+    }
+    if (m->recorder) {
+        mt_sim_recorder_event(m->recorder, e, stands_for(m, e));
+    }
+}
+
+/* ---- requests ---- */
+
+static void note_peak(struct machine *m, uint32_t event)
+{
+    const struct mt_alloc *a = m->alloc;
+    const struct mt_alloc_stat reserved = mt_alloc_stat(a, MT_STAT_RESERVED_BYTES, MT_SLOT_ALL);
+    const struct mt_alloc_stat allocated = mt_alloc_stat(a, MT_STAT_ALLOCATED_BYTES, MT_SLOT_ALL);
+    if (reserved.peak > m->reserved_peak) {
+        m->reserved_peak = reserved.peak;
+        m->run->peak = (struct mt_sim_peak){
+            event, (uint64_t)reserved.current, (uint64_t)allocated.current,
+            (uint64_t)mt_alloc_stat(a, MT_STAT_REQUESTED_BYTES, MT_SLOT_ALL).current};
+    }
+    if (allocated.peak > m->allocated_peak) {
+        m->allocated_peak = allocated.peak;
+        m->run->allocated_peak_event = event;
+    }
+}
+
+static enum mt_status note_oom(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    m->run->n_ooms++;
+    if (m->run->ooms.n >= MT_SIM_OOMS) {
+        return MT_OK; /* before the walk over all pools, which is long where streams are many */
+    }
+    struct mt_sim_oom oom = {op->event, m->sim->events[op->event].size,
+                             mt_alloc_largest_free(m->alloc)};
+    return mt_vec_push(&m->run->ooms, oom) ? MT_OK : mt_fail_nomem(err);
+}
+
+/* Serves op's request; *block is 0 when it was refused. */
+static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_block *block,
+                            uint64_t *addr, struct mt_error *err)
+{
+    struct mt_alloc_request r = request_of(m, op);
+    block->i = 0;
+    m->run->requests++;
+    m->run->assumed.requests_after += m->run->assumed.ooms_served > 0;
+    if (r.size == 0) {
+        return MT_OK; /* PyTorch never asks for nothing: a damaged file */
+    }
+    if (m->recorded) {
+        mt_recorded_device_begin(m->recorded, op->event);
+    }
+    if (m->learner) {
+        mt_sim_learn(m, op, &r);
+    }
+    enum mt_status status = mt_alloc_allocate(m->alloc, &r, addr, block, err);
+    if (m->recorded) {
+        mt_recorded_device_end(m->recorded, op->event);
+    }
+    note_peak(m, op->event);
+    return status == MT_DEVICE_OOM ? note_oom(m, op, err) : status;
+}
+
+static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    uint64_t addr = 0;
+    mt_alloc_block block;
+    MT_TRY(serve(m, op, &block, &addr, err));
+    m->slots[op->slot] = block;
+    if (m->recorded) {
+        m->run->fidelity.placements_matched +=
+            block.i != 0 && addr == m->sim->events[op->event].addr;
+    }
+    return MT_OK;
+}
+
+static enum mt_status free_at_once(struct machine *m, mt_alloc_block block, const struct op *op,
+                                   struct mt_error *err)
+{
+    m->completing = true;
+    enum mt_status status = mt_alloc_free(m->alloc, block, op->event + 1, err);
+    m->completing = false;
+    return status;
+}
+
+static enum mt_status do_oom(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    mt_alloc_block block;
+    MT_TRY(serve(m, op, &block, NULL, err));
+    if (block.i == 0) {
+        return MT_OK;
+    }
+    m->run->assumed.ooms_served++;
+    m->run->assumed.last_event = op->event;
+    return free_at_once(m, block, op, err);
+}
+
+/* ---- frees ---- */
+
+static enum mt_status do_free(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    mt_alloc_block block = m->slots[op->slot];
+    m->slots[op->slot].i = 0;
+    return free_at_once(m, block, op, err);
+}
+
+static enum mt_status do_free_request(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    mt_alloc_block block = m->slots[op->slot];
+    if (!mt_idmap_put(&m->pending, block.i, op->slot)) {
+        return mt_fail_nomem(err);
+    }
+    mt_alloc_free_request(m->alloc, block, op->event + 1);
+    return MT_OK;
+}
+
+static void do_free_complete(struct machine *m, const struct op *op)
+{
+    mt_alloc_block block = m->slots[op->slot];
+    drop_pending(m, block);
+    m->completing = true;
+    mt_alloc_free_complete(m->alloc, block);
+    m->completing = false;
+}
+
+/* Damaged recordings request a free twice, or complete one that was never requested. */
+static enum mt_status do_any_free(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    mt_alloc_block block = m->slots[op->slot];
+    if (block.i == 0) {
+        /* Refused in this run; or completed early, which needs no assumption. */
+        if (op->kind != OP_FREE_COMPLETE) {
+            m->run->assumed.frees_ignored++;
+            m->run->assumed.last_free_ignored = m->run->assumed.last_event = op->event;
+        }
+        return MT_OK;
+    }
+    bool pending = mt_idmap_find(&m->pending, block.i) != NULL;
+    if (op->kind == OP_FREE_REQUEST) {
+        return pending ? MT_OK : do_free_request(m, op, err);
+    }
+    if (pending) {
+        do_free_complete(m, op);
+        return MT_OK;
+    }
+    return do_free(m, op, err);
+}
+
+/* ---- empty_cache ---- */
+
+static enum mt_status empty_cache(struct machine *m, const struct op *op, struct mt_error *err)
+{
+    m->run->empty_caches++;
+    if (m->recorded) {
+        mt_recorded_device_begin(m->recorded, op->event + op->slot);
+    }
+    return mt_alloc_empty_cache(m->alloc, err);
+}
+
+/* The replay decides what the releases were, for itself and for all later runs. */
+static enum mt_status do_release(struct machine *m, size_t index, struct mt_error *err)
+{
+    struct op *op = &m->sim->ops.v[index];
+    struct op decided = *op;
+    uint32_t n = m->recorded ? mt_sim_is_empty_cache(m, index) : 0;
+    decided.kind = n ? OP_EMPTY_CACHE : OP_NOTHING;
+    decided.slot = n;
+    if (!m->learner) {
+        *op = decided;
+    }
+    return n ? empty_cache(m, &decided, err) : MT_OK;
+}
+
+static enum mt_status step(struct machine *m, size_t index, struct mt_error *err)
+{
+    const struct op *op = &m->sim->ops.v[index];
+    m->now = op->event;
+    switch (op->kind) {
+    case OP_ALLOC: return do_alloc(m, op, err);
+    case OP_FREE:
+    case OP_FREE_REQUEST:
+    case OP_FREE_COMPLETE: return do_any_free(m, op, err);
+    case OP_OOM: return do_oom(m, op, err);
+    case OP_RELEASE: return do_release(m, index, err);
+    case OP_EMPTY_CACHE: return empty_cache(m, op, err);
+    case OP_COPY:
+        if (m->recorder) {
+            mt_sim_recorder_copy(m->recorder, op->event);
+        }
+        return MT_OK;
+    default: return MT_OK;
+    }
+}
+
+/* ---- life ---- */
+
+/* What was there before the first event. A segment that does not fit together is left out: its
+ * blocks are then unknown, and their frees are ignored. */
+static enum mt_status restore(struct machine *m, struct mt_error *err)
+{
+    const struct start *s = &m->sim->start;
+    mt_alloc_block *handles = mt_mem_alloc(s->blocks.n, sizeof *handles);
+    enum mt_status status = handles ? MT_OK : mt_fail_nomem(err);
+    size_t at = 0;
+    for (size_t i = 0; status == MT_OK && i < s->segments.n; i++) {
+        struct mt_alloc_restore_segment segment = s->segments.v[i];
+        segment.blocks = s->blocks.v + at;
+        status = mt_alloc_restore(m->alloc, &segment, handles, err);
+        for (size_t k = 0; status == MT_OK && k < segment.n_blocks; k++) {
+            uint32_t slot = s->slots.v[at + k];
+            if (slot == NEVER) {
+                continue;
+            }
+            m->slots[slot] = handles[k];
+            if (segment.blocks[k].state == MT_ALLOC_PENDING &&
+                !mt_idmap_put(&m->pending, handles[k].i, slot)) {
+                status = mt_fail_nomem(err);
+            }
+        }
+        status = status == MT_FORMAT ? MT_OK : status;
+        at += segment.n_blocks;
+    }
+    mt_mem_free(handles);
+    mt_alloc_reset_accumulated(m->alloc);
+    return status;
+}
+
+enum mt_status mt_sim_machine_init(struct machine *m, struct mt_sim *sim,
+                                   const struct mt_alloc_options *o, struct mt_sim_run *run,
+                                   struct sim_recorder *recorder, struct mt_error *err)
+{
+    struct mt_alloc_options options = *o;
+    *m = (struct machine){.sim = sim, .run = run, .recorder = recorder};
+    if (sim->has_pending || recorder) {
+        options.observer = (struct mt_alloc_observer){on_event, m};
+    }
+    m->slots = mt_mem_zalloc(sim->n_slots, sizeof *m->slots);
+    if (!m->slots) {
+        return mt_fail_nomem(err);
+    }
+    return mt_alloc_new(&options, &m->alloc, err);
+}
+
+static void copy_prefix(struct machine *m)
+{
+    for (size_t i = 0; m->recorder && i < m->sim->first; i++) {
+        mt_sim_recorder_copy(m->recorder, i);
+    }
+}
+
+enum mt_status mt_sim_machine_run(struct machine *m, struct mt_error *err)
+{
+    MT_TRY(restore(m, err));
+    copy_prefix(m);
+    note_peak(m, (uint32_t)m->sim->first);
+    for (size_t i = 0; i < m->sim->ops.n; i++) {
+        MT_TRY(step(m, i, err));
+    }
+    m->run->stats = mt_alloc_stats(m->alloc);
+    return MT_OK;
+}
+
+void mt_sim_machine_release(struct machine *m)
+{
+    mt_alloc_delete(m->alloc);
+    mt_mem_free(m->slots);
+    mt_idmap_release(&m->pending);
+}

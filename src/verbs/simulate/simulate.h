@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replaying a recording through the allocator: under the settings that it was made with, to see how
+ * exactly the replay matches, and under others, to see whether they would have helped.
+ *
+ *   mt_sim_load      events of one device -> what the program asked for, what was there before
+ *   mt_sim_replay    the recorded settings; finds out where empty_cache was called; fidelity
+ *   mt_sim_what_if   other settings over a simulated device
+ *
+ * One load serves any number of runs. Only what the recording proves is answered: the same requests
+ * and frees in the same order, on the same streams. Where a run leaves the recording (a request
+ * that had been refused is served, or the other way round) what must be assumed is counted in the
+ * run.
+ */
+#ifndef MEMTOOL_VERBS_SIMULATE_SIMULATE_H
+#define MEMTOOL_VERBS_SIMULATE_SIMULATE_H
+
+#include "allocator/core/allocator.h"
+#include "snapshot/model/model.h"
+#include "snapshot/model/view.h"
+#include "support/error.h"
+#include "support/vec.h"
+
+/* A bound on bytes: known (given, or proven by the recording), or between two bounds. */
+struct mt_sim_bound {
+    bool known; /* there is one; `bytes` is what the runs use */
+    bool given; /* by the user; else inferred */
+    uint64_t bytes;
+    bool has_least, has_below;
+    uint64_t least; /* inferred: at least this (it was reached) */
+    uint64_t below; /* inferred: less than this (it was refused) */
+};
+
+struct mt_sim_options {
+    mt_torch_release release; /* of the policy; 0: 2.11 */
+    bool has_limit;           /* PyTorch's own bound, the memory fraction in bytes */
+    uint64_t limit;
+    bool has_capacity; /* what the driver can give this process */
+    uint64_t capacity;
+};
+
+struct mt_sim;
+
+/*
+ * Prepares device `device` of s, which must outlive the result. Errors: MT_NOMEM; MT_LIMIT (2^32 -
+ * 1 events or more). Caller frees with mt_sim_free. A device without events gives a sim with
+ * mt_sim_events == 0, which must not be run.
+ */
+enum mt_status mt_sim_load(const struct mt_snapshot *s, int32_t device,
+                           const struct mt_sim_options *o, struct mt_sim **out,
+                           struct mt_error *err) MT_NODISCARD;
+void mt_sim_free(struct mt_sim *sim);
+
+size_t mt_sim_events(const struct mt_sim *sim);
+/* True when nothing existed before the first event: then the counters are PyTorch's own. */
+bool mt_sim_is_complete(const struct mt_sim *sim);
+/* Blocks alive before the first event, and how many of them have a size that the recording does not
+ * determine (assumed without slack). */
+size_t mt_sim_ghosts(const struct mt_sim *sim, size_t *unsure);
+/* The bounds of the what-ifs. A bound that was given holds for the replay of the recording too,
+ * unless the recording disproves it. */
+const struct mt_sim_bound *mt_sim_limit(const struct mt_sim *sim);
+const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim);
+/* The settings that the recording was made with; the text lives as long as the snapshot. */
+struct mt_str mt_sim_conf(const struct mt_sim *sim);
+mt_torch_release mt_sim_release(const struct mt_sim *sim);
+
+/* ---- runs ---- */
+
+/* UNKNOWN: nothing was refused, but the recording goes on behind a refusal that is served here, or
+ * memory that was not accounted for was alive at the peak. */
+enum mt_sim_verdict { MT_SIM_FITS, MT_SIM_OUT_OF_MEMORY, MT_SIM_UNKNOWN };
+
+struct mt_sim_oom {
+    uint32_t event; /* index in the device's trace */
+    uint64_t size;  /* bytes asked for (rounded where the recording says no more) */
+    uint64_t largest_hole;
+};
+
+struct mt_sim_fidelity {
+    uint64_t device_events_recorded, device_events_matched, device_events_made;
+    uint64_t placements_recorded, placements_matched;
+    bool final_layout_match;
+};
+
+/* Where the reserved bytes were highest. */
+struct mt_sim_peak {
+    uint32_t event;
+    uint64_t reserved, allocated, requested;
+};
+
+/* What was assumed after the run had left the recording. */
+struct mt_sim_assumptions {
+    uint64_t ooms_served;       /* recorded refusals now served and freed at once */
+    uint64_t requests_after;    /* recorded behind the first of them */
+    uint64_t frees_ignored;     /* of recorded allocations that are now refused */
+    uint32_t last_free_ignored; /* its event */
+    uint32_t last_event;        /* of the last of both */
+};
+
+struct mt_sim_run {
+    bool recorded;
+    char conf[200];                      /* the settings, for print; cut when longer */
+    struct mt_sim_bound limit, capacity; /* that it ran under */
+    struct mt_alloc_stats stats;
+    uint64_t requests;
+    uint64_t empty_caches;   /* calls of empty_cache that freed something */
+    struct mt_sim_peak peak; /* of reserved bytes */
+    uint32_t allocated_peak_event;
+    MT_VEC(struct mt_sim_oom) ooms; /* the first MT_SIM_OOMS of them */
+    uint64_t n_ooms;
+    struct mt_sim_assumptions assumed;
+    struct mt_sim_fidelity fidelity; /* recorded only */
+    enum mt_sim_verdict verdict;
+};
+#define MT_SIM_OOMS 10000
+
+void mt_sim_run_release(struct mt_sim_run *r);
+
+/* Gets the finished run as a snapshot: the original with the device's events, segments and blocks
+ * replaced. Filled by a run that is given one; release with mt_view_release. */
+struct mt_sim_output {
+    struct mt_view view;
+};
+
+/*
+ * The recorded settings over the recorded addresses. Must run once before any what-if: it finds the
+ * calls of empty_cache and, with garbage collection, the limit. `output` may be NULL. On an error
+ * *run still wants mt_sim_run_release, and the output holds nothing. Errors: MT_NOMEM, MT_DEVICE.
+ */
+enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
+                             struct mt_sim_output *output, struct mt_error *err) MT_NODISCARD;
+
+/* Other settings, whose text `conf` is only for print. Errors: as above. */
+enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings *settings,
+                              struct mt_str conf, struct mt_sim_run *run,
+                              struct mt_sim_output *output, struct mt_error *err) MT_NODISCARD;
+
+/* ---- settings worth trying ---- */
+
+struct mt_sim_candidate {
+    char conf[96];
+};
+/* What this recording suggests, at most `max` of them; returns how many. */
+size_t mt_sim_candidates(const struct mt_sim *sim, const struct mt_sim_run *recorded,
+                         struct mt_sim_candidate *out, size_t max);
+
+/* < 0 when x is the better run: fits before unknown before out of memory, then less reserved, then
+ * fewer device calls. */
+int mt_sim_run_compare(const struct mt_sim_run *x, const struct mt_sim_run *y);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables of memory_summary() found in logs: one row a table, or two logs side by side. */
+#include <inttypes.h>
+
+#include "print/json_put.h"
+#include "verbs/summary/print.h"
+
+static const struct mt_logged_value *cell(const struct mt_logged_table *t, enum mt_stat_kind k,
+                                          enum mt_stat_column c)
+{
+    return &t->cells[k][MT_SLOT_ALL][c];
+}
+
+static int64_t difference(const struct mt_logged_value *after, const struct mt_logged_value *before)
+{
+    return (int64_t)(mt_logged_bytes(after) - mt_logged_bytes(before));
+}
+
+static void add_value(struct mt_table *t, const struct mt_logged_value *v, bool bytes)
+{
+    if (!v->present) {
+        mt_table_cell(t, "%s", "");
+    } else if (bytes) {
+        mt_table_size(t, mt_logged_bytes(v));
+    } else {
+        mt_table_count(t, mt_logged_bytes(v));
+    }
+}
+
+static void add_change(struct mt_table *t, const struct mt_logged_value *after,
+                       const struct mt_logged_value *before)
+{
+    if (before && after->present && before->present) {
+        mt_table_delta(t, difference(after, before));
+    } else {
+        mt_table_cell(t, "%s", "");
+    }
+}
+
+/* The table before this one of the same device, or NULL. */
+static const struct mt_logged_table *one_before(const struct mt_logged *l, size_t i)
+{
+    for (size_t k = i; k-- > 0;) {
+        if (l->tables.v[k].device == l->tables.v[i].device) {
+            return &l->tables.v[k];
+        }
+    }
+    return NULL;
+}
+
+static void add_columns(struct mt_table *t, const char *const *titles, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        mt_table_column(t, titles[i], titles[i][0] ? MT_RIGHT : MT_LEFT);
+    }
+}
+
+static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i)
+{
+    const struct mt_logged_table *x = &l->tables.v[i];
+    const struct mt_logged_table *b = one_before(l, i);
+    mt_table_count(t, x->line);
+    mt_table_cell(t, "%" PRIu32, x->device);
+    static const enum mt_stat_kind KINDS[] = {MT_STAT_ALLOCATED_BYTES, MT_STAT_RESERVED_BYTES};
+    for (size_t k = 0; k < MT_COUNT(KINDS); k++) {
+        const struct mt_logged_value *now = cell(x, KINDS[k], MT_STAT_COLUMN_CURRENT);
+        add_value(t, now, true);
+        add_change(t, now, b ? cell(b, KINDS[k], MT_STAT_COLUMN_CURRENT) : NULL);
+    }
+    add_value(t, cell(x, MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK), true);
+    add_value(t, &x->retries, false);
+    add_value(t, &x->ooms, false);
+    mt_table_cell_color(t, x->odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s",
+                        x->odd ? "<- first odd one" : "");
+}
+
+/* "3 tables of memory_summary() and 2 lines of a trainer in the log" */
+static void print_head(const struct mt_report *r, const struct mt_logged *l)
+{
+    size_t steps = 0;
+    for (size_t i = 0; i < l->tables.n; i++) {
+        steps += l->tables.v[i].is_step;
+    }
+    size_t tables = l->tables.n - steps;
+    if (tables) {
+        fprintf(r->out, "%zu table%s of memory_summary()", tables, tables == 1 ? "" : "s");
+    }
+    if (steps) {
+        fprintf(r->out, "%s%zu line%s of memory that a trainer printed", tables ? " and " : "",
+                steps, steps == 1 ? "" : "s");
+    }
+    fputs(l->tables.n ? " in the log\n\n" : "No table of memory_summary() in the log\n\n", r->out);
+}
+
+enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_logged *l,
+                                     struct mt_error *err)
+{
+    static const char *const TITLES[] = {"LINE",   "DEVICE", "ALLOCATED", "CHANGE", "RESERVED",
+                                         "CHANGE", "PEAK",   "RETRIES",   "OOMS",   ""};
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    if (!r->separator) {
+        print_head(r, l);
+    }
+    add_columns(t, TITLES, MT_COUNT(TITLES));
+    mt_table_names(t, "line,device,allocated_bytes,allocated_change_bytes,reserved_bytes,"
+                      "reserved_change_bytes,peak_bytes,retries,ooms,");
+    for (size_t i = 0; i < l->tables.n; i++) {
+        add_table(t, l, i);
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- two logs ---- */
+
+/* The next table of a device from *at on, which moves behind it; NULL when there is none. */
+static const struct mt_logged_table *next_of(const struct mt_logged *l, uint32_t device, size_t *at)
+{
+    while (*at < l->tables.n) {
+        const struct mt_logged_table *t = &l->tables.v[(*at)++];
+        if (t->device == device) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* Tables of one log that the other has no counterpart of. */
+static void print_alone(const struct mt_report *r, size_t first, size_t second)
+{
+    struct mt_sentence b = {0};
+    if (first) {
+        mt_sentence_add(&b, "%zu table%s of the first log%s", first, first == 1 ? "" : "s",
+                        second ? " and " : "");
+    }
+    if (second) {
+        mt_sentence_add(&b, "%zu table%s of the second log", second, second == 1 ? "" : "s");
+    }
+    fputc('\n', r->out);
+    mt_report_line(r, 2, "%s %s no counterpart", b.text, first + second == 1 ? "has" : "have");
+}
+
+static void add_pair(struct mt_table *t, const struct mt_logged_table *a,
+                     const struct mt_logged_table *b)
+{
+    mt_table_count(t, a->line);
+    mt_table_count(t, b->line);
+    mt_table_cell(t, "%" PRIu32, a->device);
+    static const struct {
+        enum mt_stat_kind kind;
+        enum mt_stat_column column;
+    } SHOWN[] = {{MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_CURRENT},
+                 {MT_STAT_ALLOCATED_BYTES, MT_STAT_COLUMN_PEAK},
+                 {MT_STAT_RESERVED_BYTES, MT_STAT_COLUMN_CURRENT}};
+    for (size_t i = 0; i < MT_COUNT(SHOWN); i++) {
+        const struct mt_logged_value *after = cell(b, SHOWN[i].kind, SHOWN[i].column);
+        add_value(t, after, true);
+        add_change(t, after, cell(a, SHOWN[i].kind, SHOWN[i].column));
+    }
+}
+
+enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struct mt_logged *a,
+                                          const struct mt_logged *b, struct mt_error *err)
+{
+    static const char *const TITLES[] = {"LINE", "LINE",   "DEVICE",   "ALLOCATED", "CHANGE",
+                                         "PEAK", "CHANGE", "RESERVED", "CHANGE"};
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    add_columns(t, TITLES, MT_COUNT(TITLES));
+    mt_table_names(t, "first_line,second_line,device,allocated_bytes,allocated_change_bytes,"
+                      "peak_bytes,peak_change_bytes,reserved_bytes,reserved_change_bytes");
+    size_t alone = 0;
+    size_t at[1024] = {0}; /* by device: how far its tables of b are used */
+    for (size_t i = 0; i < a->tables.n; i++) {
+        const struct mt_logged_table *x = &a->tables.v[i];
+        const struct mt_logged_table *y = next_of(b, x->device, &at[x->device]);
+        if (y) {
+            add_pair(t, x, y);
+        } else {
+            alone++;
+        }
+    }
+    if (!r->separator) {
+        fputs("The second log against the first, table by table:\n\n", r->out);
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    size_t more = b->tables.n + alone - a->tables.n;
+    if (!r->separator && (alone || more)) {
+        print_alone(r, alone, more);
+    }
+    return status;
+}
+
+/* ---- JSON ---- */
+
+static void put_table(struct mt_put *p, cJSON *list, const struct mt_logged_table *t)
+{
+    static const char *const COLUMN[] = {"current", "peak", "allocated", "freed"};
+    cJSON *o = mt_put_object(p, list, NULL);
+    mt_put_u64(p, o, "line", t->line);
+    mt_put_text(p, o, "kind", t->is_step ? "trainer" : "table");
+    mt_put_u64(p, o, "device", t->device);
+    mt_put_bool(p, o, "odd", t->odd);
+    cJSON *counters = mt_put_object(p, o, "counters");
+    for (int k = 0; k < MT_STAT_COUNT; k++) {
+        for (int c = 0; c < MT_STAT_COLUMN_COUNT; c++) {
+            char key[64];
+            snprintf(key, sizeof key, "%s%s.%s", mt_stat_key((enum mt_stat_kind)k),
+                     mt_stat_has_pools((enum mt_stat_kind)k) ? ".all" : "", COLUMN[c]);
+            const struct mt_logged_value *v = &t->cells[k][MT_SLOT_ALL][c];
+            mt_put_known(p, counters, key, v->present, mt_logged_bytes(v));
+        }
+    }
+    mt_put_known(p, counters, "num_ooms", t->ooms.present, t->ooms.value);
+    mt_put_known(p, counters, "num_alloc_retries", t->retries.present, t->retries.value);
+}
+
+enum mt_status mt_report_logged_json(const struct mt_report *r, const struct mt_logged *l,
+                                     bool one_line, struct mt_error *err)
+{
+    struct mt_put p = {0};
+    cJSON *root = mt_json_begin(r, "summary/1");
+    cJSON *list = mt_put_array(&p, root, "tables");
+    for (size_t i = 0; i < l->tables.n; i++) {
+        put_table(&p, list, &l->tables.v[i]);
+    }
+    return mt_put_end(&p, r, root, one_line, err);
+}
