@@ -24,7 +24,7 @@ static enum mt_status below_failed(const struct mt_input *below, struct mt_error
         *err = below->failure;
         return err->code;
     }
-    uint64_t at = mt_input_offset(below);
+    uint64_t at = mt_input_offset(below) + mt_input_left(below);
     return mt_fail(err, MT_FORMAT, at, "%s ends early at byte %" PRIu64 " of the file", what, at);
 }
 
@@ -147,7 +147,8 @@ struct mt_byte_source *mt_source_gzip(struct mt_input *below, enum mt_damaged da
 struct stored_source {
     struct mt_byte_source face;
     struct mt_input below;
-    uint64_t left; /* UINT64_MAX: unknown, the pickle knows its own end */
+    uint64_t left;
+    bool sized; /* else `left` says nothing: the pickle knows its own end */
 };
 
 static void stored_close(struct mt_byte_source *self)
@@ -162,31 +163,34 @@ static enum mt_status stored_read(struct mt_byte_source *self, uint8_t *p, size_
 {
     struct stored_source *s = (struct stored_source *)self;
     *got = 0;
-    if (s->left == 0) {
+    if (s->sized && s->left == 0) {
         return MT_OK;
     }
     if (!mt_input_need(&s->below, 1)) {
-        return s->left == UINT64_MAX && s->below.failure.code == MT_OK
+        return !s->sized && s->below.failure.code == MT_OK
                    ? MT_OK
                    : below_failed(&s->below, err, "the zip entry");
     }
     size_t take = mt_input_left(&s->below);
     take = take < n ? take : n;
-    take = take < s->left ? take : (size_t)s->left;
+    take = s->sized && take > s->left ? (size_t)s->left : take;
     memcpy(p, s->below.at, take);
     s->below.at += take;
-    s->left -= s->left == UINT64_MAX ? 0 : take;
+    s->left -= s->sized ? take : 0;
     *got = take;
     return MT_OK;
 }
 
 /* ---- zip ---- */
 
-enum { ZIP_HEADER = 30, ZIP_STORED = 0, ZIP_DEFLATED = 8, ZIP_SIZES_BEHIND = 8 };
+enum { ZIP_HEADER = 30, ZIP_STORED = 0, ZIP_DEFLATED = 8, ZIP_ZIP64 = 1 };
+enum { ZIP_ENCRYPTED = 1, ZIP_SIZES_BEHIND = 8 }; /* flags */
 
 struct zip_entry {
+    uint64_t at; /* offset of its header */
     unsigned flags, method;
-    uint64_t packed; /* bytes; meaningless with ZIP_SIZES_BEHIND */
+    uint64_t packed; /* bytes */
+    bool sized;      /* else `packed` says nothing */
     bool is_pickle;  /* its name ends in data.pkl */
 };
 
@@ -199,61 +203,103 @@ static uint64_t le(const uint8_t *p, unsigned n)
     return v;
 }
 
-/* Sizes of 4 GiB and more stand in the zip64 extra field (id 1): unpacked, packed. */
-static uint64_t zip64_packed(const uint8_t *extra, size_t n, uint64_t packed)
+/*
+ * The packed size from the zip64 record (PKWARE's APPNOTE.TXT 6.3.10, 4.5.3): unpacked and packed
+ * size in this order, each only where the header's own has all bits set. The same paragraph wants
+ * both in a local header, so a record that has room for both has both. False: no such record, or
+ * one that is too short.
+ */
+static bool zip64_packed(const uint8_t *extra, size_t n, bool unpacked_too, uint64_t *packed)
 {
-    if (packed != UINT32_MAX) {
-        return packed;
-    }
-    for (size_t i = 0; n - i >= 4 && i < n;) {
+    size_t i = 0;
+    while (n - i >= 4) {
         size_t size = (size_t)le(extra + i + 2, 2);
         if (size > n - i - 4) {
-            break;
+            return false;
         }
-        if (le(extra + i, 2) == 1 && size >= 16) {
-            return le(extra + i + 4 + 8, 8);
+        if (le(extra + i, 2) == ZIP_ZIP64) {
+            size_t before = unpacked_too || size >= 16 ? 8 : 0;
+            if (size < before + 8) {
+                return false;
+            }
+            *packed = le(extra + i + 4 + before, 8);
+            return true;
         }
         i += 4 + size;
     }
-    return packed;
+    return false;
 }
 
-/* Reads a local header and stands behind it; false when no entry follows. */
-static bool zip_header(struct mt_input *in, struct zip_entry *e)
+/* The entry of a whole local header at p. */
+static void zip_entry_of(struct zip_entry *e, const uint8_t *p, size_t name, size_t extra)
 {
-    if (!mt_input_need(in, ZIP_HEADER) || memcmp(in->at, "PK\3\4", 4) != 0) {
-        return false;
+    struct mt_str n = {(const char *)p + ZIP_HEADER, name};
+    e->flags = (unsigned)le(p + 6, 2);
+    e->method = (unsigned)le(p + 8, 2);
+    e->packed = le(p + 18, 4);
+    e->sized = !(e->flags & ZIP_SIZES_BEHIND);
+    if (e->sized && e->packed == UINT32_MAX) {
+        e->sized =
+            zip64_packed(p + ZIP_HEADER + name, extra, le(p + 22, 4) == UINT32_MAX, &e->packed);
+    }
+    e->is_pickle = mt_str_equal(mt_str_basename(n), MT_STR("data.pkl"));
+}
+
+/* Reads a local header, where there is one, and stands behind it. */
+static enum mt_status zip_header(struct mt_input *in, struct zip_entry *e, bool *found,
+                                 struct mt_error *err)
+{
+    *found = mt_input_need(in, 4) && memcmp(in->at, "PK\3\4", 4) == 0;
+    if (!*found) {
+        *err = in->failure; /* of what lies below, if it has one */
+        return err->code;
+    }
+    e->at = mt_input_offset(in);
+    if (!mt_input_need(in, ZIP_HEADER)) {
+        return below_failed(in, err, "the zip's entry");
     }
     size_t name = (size_t)le(in->at + 26, 2);
     size_t extra = (size_t)le(in->at + 28, 2);
     if (!mt_input_need(in, ZIP_HEADER + name + extra)) {
-        return false;
+        return below_failed(in, err, "the zip's entry");
     }
-    const uint8_t *p = in->at;
-    struct mt_str n = {(const char *)p + ZIP_HEADER, name};
-    e->flags = (unsigned)le(p + 6, 2);
-    e->method = (unsigned)le(p + 8, 2);
-    e->packed = zip64_packed(p + ZIP_HEADER + name, extra, le(p + 18, 4));
-    e->is_pickle = mt_str_equal(mt_str_basename(n), MT_STR("data.pkl"));
+    zip_entry_of(e, in->at, name, extra);
     in->at += ZIP_HEADER + name + extra;
-    return true;
+    return MT_OK;
 }
 
-static bool skip(struct mt_input *in, uint64_t n)
+static enum mt_status no_pickle(struct mt_error *err)
 {
-    while (n) {
+    mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+            "not a memory snapshot (a zip without a readable data.pkl)");
+    return mt_hint(err, "unpack it, and give memtool the snapshot inside");
+}
+
+/* Stands behind an entry that is not the pickle. */
+static enum mt_status zip_skip(struct mt_input *in, const struct zip_entry *e, struct mt_error *err)
+{
+    if (!e->sized && e->flags & ZIP_SIZES_BEHIND) {
+        return no_pickle(err);
+    }
+    if (!e->sized) {
+        return mt_fail(err, MT_FORMAT, e->at,
+                       "damaged zip: no zip64 record has the size of the entry at byte %" PRIu64,
+                       e->at);
+    }
+    for (uint64_t n = e->packed; n > 0;) {
         if (!mt_input_need(in, 1)) {
-            return false;
+            return below_failed(in, err, "the zip");
         }
         uint64_t left = mt_input_left(in);
         uint64_t take = left < n ? left : n;
         in->at += take;
         n -= take;
     }
-    return true;
+    return MT_OK;
 }
 
-static struct mt_byte_source *zip_stored(struct mt_input *below, uint64_t size,
+/* The input is taken over. */
+static struct mt_byte_source *zip_stored(struct mt_input *below, const struct zip_entry *e,
                                          struct mt_error *err)
 {
     struct stored_source *s = mt_mem_alloc(1, sizeof *s);
@@ -262,35 +308,35 @@ static struct mt_byte_source *zip_stored(struct mt_input *below, uint64_t size,
         mt_fail_nomem(err);
         return NULL;
     }
-    *s = (struct stored_source){{stored_read, stored_close}, *below, size};
+    *s = (struct stored_source){{stored_read, stored_close}, *below, e->packed, e->sized};
     *below = (struct mt_input){0};
     return &s->face;
+}
+
+/* Stands behind the header of the first entry that is the pickle. */
+static enum mt_status zip_find_pickle(struct mt_input *in, struct zip_entry *e,
+                                      struct mt_error *err)
+{
+    bool found;
+    MT_TRY(zip_header(in, e, &found, err));
+    while (found && !e->is_pickle) {
+        MT_TRY(zip_skip(in, e, err));
+        MT_TRY(zip_header(in, e, &found, err));
+    }
+    bool readable = found && !(e->flags & ZIP_ENCRYPTED) &&
+                    (e->method == ZIP_STORED || e->method == ZIP_DEFLATED);
+    return readable ? MT_OK : no_pickle(err);
 }
 
 struct mt_byte_source *mt_source_zip(struct mt_input *below, struct mt_error *err)
 {
     struct zip_entry e;
-    while (zip_header(below, &e)) {
-        bool unknown = e.flags & ZIP_SIZES_BEHIND;
-        if (e.is_pickle && e.method == ZIP_STORED) {
-            return zip_stored(below, unknown ? UINT64_MAX : e.packed, err);
-        }
-        if (e.is_pickle && e.method == ZIP_DEFLATED) {
-            return inflate_new(below, -15, false, err);
-        }
-        if (e.is_pickle || unknown || !skip(below, e.packed)) {
-            break;
-        }
+    if (zip_find_pickle(below, &e, err) != MT_OK) {
+        mt_input_release(below);
+        return NULL;
     }
-    if (below->failure.code != MT_OK) {
-        *err = below->failure;
-    } else {
-        mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
-                "not a memory snapshot (a zip without a readable data.pkl)");
-        mt_hint(err, "unpack it, and give memtool the snapshot inside");
-    }
-    mt_input_release(below);
-    return NULL;
+    return e.method == ZIP_STORED ? zip_stored(below, &e, err)
+                                  : inflate_new(below, -15, false, err);
 }
 
 /* ---- HTML ---- */
