@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "support/compiler.h"
+#include "support/utf8.h"
 
 /* Thousandths of the size, from U+0020 to U+007E. */
 static const uint16_t REGULAR[] = {
@@ -45,32 +46,11 @@ static double char_width(uint32_t code, bool bold)
 
 size_t mt_utf8_next(const char *p, size_t n, uint32_t *code)
 {
-    const unsigned char *u = (const unsigned char *)p;
-    static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = u[0] < 0x80       ? 1
-                 : u[0] >> 5 == 6  ? 2
-                 : u[0] >> 4 == 14 ? 3
-                 : u[0] >> 3 == 30 ? 4
-                                   : 0;
-    if (len == 1) {
-        *code = u[0];
+    size_t len = mt_utf8_decode((struct mt_str){p, n}, code);
+    if (len == 0) {
+        *code = 0xfffd;
         return 1;
     }
-    *code = 0xfffd;
-    if (len == 0 || len > n) {
-        return 1;
-    }
-    uint32_t c = u[0] & (0x7fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if (u[i] >> 6 != 2) {
-            return 1;
-        }
-        c = c << 6 | (u[i] & 63u);
-    }
-    if (c < LEAST[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
-        return 1;
-    }
-    *code = c;
     return len;
 }
 

@@ -10,6 +10,7 @@
 #include <memtool/version.h>
 #include "print/report.h"
 #include "support/safe_char.h"
+#include "support/utf8.h"
 
 cJSON *mt_json_begin(const struct mt_report *r, const char *schema)
 {

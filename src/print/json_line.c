@@ -4,6 +4,7 @@
 #include "print/report.h"
 #include "support/checked.h"
 #include "support/safe_char.h"
+#include "support/utf8.h"
 
 void mt_line_open(struct mt_buf *b, char bracket)
 {

@@ -61,10 +61,6 @@ void mt_text_safe(struct mt_buf *b, struct mt_str s);
 /* Prints text from outside, such as a file's name, made safe; takes no memory. */
 void mt_text_put(const struct mt_report *r, const char *text);
 
-/* Reads one code point of UTF-8 at the head of s into *code; returns its bytes, 0 when they are not
- * valid UTF-8 (overlong forms and surrogates are not). */
-size_t mt_utf8_decode(struct mt_str s, uint32_t *code);
-
 /* Columns that valid, safe UTF-8 text takes on a terminal (wcwidth). */
 int mt_text_width(const char *s);
 

@@ -15,6 +15,7 @@
 #include "print/stack_apart.h"
 #include "support/arena.h"
 #include "support/mem.h"
+#include "support/utf8.h"
 #include "support/vec.h"
 
 enum cell_kind { CELL_TEXT, CELL_SIZE, CELL_DELTA, CELL_COUNT };

@@ -17,6 +17,7 @@
 #include <wchar.h>
 
 #include "support/safe_char.h"
+#include "support/utf8.h"
 
 const char *mt_color_begin(const struct mt_report *r, enum mt_color c)
 {
@@ -40,49 +41,6 @@ struct mt_size_text mt_report_size(const struct mt_report *r, uint64_t bytes)
 struct mt_size_text mt_report_delta(const struct mt_report *r, int64_t bytes)
 {
     return mt_size_delta_text(bytes, r->size);
-}
-
-/* How many bytes follow a lead byte, the smallest code point that needs them, and the bits that the
- * lead itself carries. */
-struct utf8_form {
-    unsigned char mask, value;
-    unsigned more;
-    uint32_t least;
-};
-
-static const struct utf8_form UTF8_FORMS[] = {
-    {0x80, 0x00, 0, 0x00},
-    {0xe0, 0xc0, 1, 0x80},
-    {0xf0, 0xe0, 2, 0x800},
-    {0xf8, 0xf0, 3, 0x10000},
-};
-
-size_t mt_utf8_decode(struct mt_str s, uint32_t *code)
-{
-    const unsigned char *p = (const unsigned char *)s.p;
-    for (size_t f = 0; s.n && f < MT_COUNT(UTF8_FORMS); f++) {
-        const struct utf8_form *form = &UTF8_FORMS[f];
-        if ((p[0] & form->mask) != form->value) {
-            continue;
-        }
-        if (form->more >= s.n) {
-            return 0;
-        }
-        uint32_t c = p[0] & (unsigned char)~form->mask;
-        for (unsigned i = 1; i <= form->more; i++) {
-            if ((p[i] & 0xc0) != 0x80) {
-                return 0;
-            }
-            c = c << 6 | (p[i] & 0x3fu);
-        }
-        bool surrogate = c >= 0xd800 && c <= 0xdfff;
-        if (c < form->least || c > 0x10ffff || surrogate) {
-            return 0;
-        }
-        *code = c;
-        return form->more + 1;
-    }
-    return 0;
 }
 
 struct escape {
@@ -112,12 +70,10 @@ static struct mt_str take_safe(struct mt_str *s, struct escape *e)
     size_t n = mt_str_ascii(*s);
     struct mt_str piece = {s->p, n};
     if (n == 0) {
-        n = mt_utf8_decode(*s, &code);
-        bool valid = n > 0;
-        n = valid ? n : 1;
-        piece = !valid                   ? escape(e, (unsigned char)s->p[0])
-                : !mt_char_is_safe(code) ? escape(e, code)
-                                         : (struct mt_str){s->p, n};
+        n = mt_utf8_decode_any(*s, &code);
+        bool byte = code >= 0xdc80 && code <= 0xdcff; /* a name of Python's has it as surrogate */
+        bool safe = mt_char_is_safe(code) && (code < 0xd800 || code > 0xdfff);
+        piece = byte ? escape(e, code & 0xff) : safe ? (struct mt_str){s->p, n} : escape(e, code);
     }
     *s = (struct mt_str){s->p + n, s->n - n};
     return piece;

@@ -98,6 +98,7 @@ static const struct {
     {MT_STR_INIT("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5"),
      "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\xa5\""},
     {MT_STR_INIT("\xed\xa0\x80"), "\"\\ud800\""},                          /* lone surrogate */
+    {MT_STR_INIT("\xed\xa0\x80\xff"), "\"\\udced\\udca0\\udc80\\udcff\""}, /* no pair */
     {MT_STR_INIT("\xff|\xc3"), "\"\\udcff|\\udcc3\""},                     /* no character at all */
     {MT_STR_INIT("\xc0\xaf"), "\"\\udcc0\\udcaf\""},                       /* overlong */
     {MT_STR_INIT("\xf4\x90\x80\x80"), "\"\\udcf4\\udc90\\udc80\\udc80\""}, /* beyond U+10FFFF */

@@ -45,9 +45,10 @@ END_TEST
 START_TEST(broken_utf8)
 {
     ck_assert_str_eq(safe(MT_STR("\xff")), "\\xff");
-    ck_assert_str_eq(safe(MT_STR("a\xc3")), "a\\xc3");                          /* cut short */
-    ck_assert_str_eq(safe(MT_STR("\xc0\x80")), "\\xc0\\x80");                   /* overlong */
-    ck_assert_str_eq(safe(MT_STR("\xed\xa0\x80")), "\\xed\\xa0\\x80");          /* surrogate */
+    ck_assert_str_eq(safe(MT_STR("a\xc3")), "a\\xc3");         /* cut short */
+    ck_assert_str_eq(safe(MT_STR("\xc0\x80")), "\\xc0\\x80");  /* overlong */
+    ck_assert_str_eq(safe(MT_STR("\xed\xa0\x80")), "\\ud800"); /* surrogate */
+    ck_assert_str_eq(safe(MT_STR("\xed\xb3\xbf")), "\\xff");   /* Python's of a byte */
     ck_assert_str_eq(safe(MT_STR("\xf4\x90\x80\x80")), "\\xf4\\x90\\x80\\x80"); /* > 10ffff */
     ck_assert_str_eq(safe(MT_STR("\x80z")), "\\x80z");
 }

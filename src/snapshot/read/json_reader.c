@@ -14,6 +14,7 @@
 
 #include "snapshot/read/readers.h"
 #include "support/bytes.h"
+#include "support/utf8.h"
 
 enum { BATCH = 1024, MAX_NUMBER = 4096 };
 
@@ -75,12 +76,12 @@ static size_t unescape_unicode(struct json *j, const uint8_t *p, size_t n)
     if (high >= 0xd800 && high < 0xdc00 && n >= 10 && p[4] == '\\' && p[5] == 'u') {
         int32_t low = hex4(p + 6);
         if (low >= 0xdc00 && low < 0xe000) {
-            mt_add_utf8(&j->text,
+            mt_utf8_add(&j->text,
                         0x10000 + (((uint32_t)high - 0xd800) << 10) + ((uint32_t)low - 0xdc00));
             return 10;
         }
     }
-    mt_add_utf8(&j->text, (uint32_t)high);
+    mt_utf8_add(&j->text, (uint32_t)high);
     return 4;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Integers of any width, from two's complement or decimal digits, and UTF-8. What fits 64 bits
+ * Integers of any width, from two's complement or decimal digits. What fits 64 bits
  * (with a sign beside it) is a machine integer; what does not is kept as its decimal digits, so
  * nothing is lost and nothing is ever a floating-point number.
  */
@@ -109,22 +109,6 @@ bool mt_push_decimal(struct mt_machine *m, const uint8_t *p, size_t n, enum mt_s
     *status = digits.failed ? mt_fail_nomem(m->err) : mt_machine_push_raw(m, s.p, s.n, false);
     mt_buf_release(&digits);
     return true;
-}
-
-void mt_add_utf8(struct mt_buf *b, uint32_t c)
-{
-    if (c < 0x80) {
-        mt_buf_char(b, (char)c);
-        return;
-    }
-    char bytes[4];
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n; i-- > 1; c >>= 6) {
-        bytes[i] = (char)(0x80 | (c & 0x3f));
-    }
-    bytes[0] = (char)(lead[n] | c);
-    mt_buf_add(b, bytes, n);
 }
 
 enum mt_status mt_input_ends(struct mt_input *in, struct mt_machine *m, const char *what)

@@ -10,6 +10,7 @@
 #include "snapshot/read/pickle_vm.h"
 #include "snapshot/read/readers.h"
 #include "support/units.h"
+#include "support/utf8.h"
 
 enum { MAX_LINE = (int)MT_MIB };
 
@@ -68,7 +69,7 @@ static enum mt_status push_raw_unicode(struct mt_pickle *k, const uint8_t *p, si
         } else {
             c = p[i++];
         }
-        mt_add_utf8(&text, c);
+        mt_utf8_add(&text, c);
     }
     struct mt_str s = mt_buf_view(&text);
     enum mt_status status =

@@ -23,10 +23,6 @@ bool mt_push_decimal(struct mt_machine *m, const uint8_t *p, size_t n, enum mt_s
  */
 enum mt_status mt_push_long(struct mt_machine *m, const uint8_t *p, size_t n) MT_NODISCARD;
 
-/* Appends a code point as UTF-8; lone surrogates too, in the form that Python's surrogatepass has.
- */
-void mt_add_utf8(struct mt_buf *b, uint32_t code_point);
-
 /* The input stopped before `what` was whole: the source's failure, or MT_FORMAT with the offset. */
 enum mt_status mt_input_ends(struct mt_input *in, struct mt_machine *m, const char *what);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "support/mem.h"
+#include "support/utf8.h"
 #include "support/vec.h"
 
 #include "snapshot/write/document.h"
@@ -308,12 +309,8 @@ static void pickle_real(void *writer, double x)
     put_simple(writer, MT_OP_BINFLOAT, operand, 8);
 }
 
-static void put_text(struct pickle *p, struct mt_str text, uint32_t *slot)
+static void put_unicode(struct pickle *p, struct mt_str text)
 {
-    if (refer_to(p, *slot)) {
-        return;
-    }
-    before_value(p);
     if (p->protocol >= 4 && text.n < 256) {
         put_counted(p, MT_OP_SHORT_BINUNICODE, 1, text);
     } else if (text.n <= UINT32_MAX) {
@@ -322,6 +319,37 @@ static void put_text(struct pickle *p, struct mt_str text, uint32_t *slot)
         put_counted(p, MT_OP_BINUNICODE8, 8, text);
     } else {
         mt_sink_fail(p->sink, MT_UNSUPPORTED, "a text beyond 4 GiB needs pickle protocol 4");
+    }
+}
+
+/* Text with bytes that are no UTF-8, which Python would not load: as surrogates (utf8.h). */
+static void put_escaped(struct pickle *p, struct mt_str text)
+{
+    struct mt_buf b = {0};
+    while (text.n) {
+        uint32_t code;
+        size_t n = mt_utf8_decode_any(text, &code);
+        mt_utf8_add(&b, code);
+        text = (struct mt_str){text.p + n, text.n - n};
+    }
+    if (b.failed) {
+        mt_sink_fail(p->sink, MT_NOMEM, "out of memory");
+    } else {
+        put_unicode(p, mt_buf_view(&b));
+    }
+    mt_buf_release(&b);
+}
+
+static void put_text(struct pickle *p, struct mt_str text, uint32_t *slot)
+{
+    if (refer_to(p, *slot)) {
+        return;
+    }
+    before_value(p);
+    if (mt_utf8_is_python(text)) {
+        put_unicode(p, text);
+    } else {
+        put_escaped(p, text);
     }
     memoize(p, slot);
     after_value(p);

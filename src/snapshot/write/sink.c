@@ -16,6 +16,7 @@
 #include "support/mem.h"
 #include "support/safe_char.h"
 #include "support/units.h"
+#include "support/utf8.h"
 
 #define SINK_BUFFER 65536
 /* windowBits of zlib: 15 is the largest window, + 16 asks for a gzip header. */
@@ -155,34 +156,6 @@ void mt_sink_i64(struct mt_sink *s, int64_t n)
 
 /* ---- JSON text ---- */
 
-/* Bytes of the character at p (1 to 4), or 0 when p does not begin a well-formed one. A surrogate
- * in three bytes counts as well-formed: *code tells. */
-static size_t decode_character(const unsigned char *p, size_t n, unsigned *code)
-{
-    static const struct {
-        unsigned char mask, lead;
-        unsigned least;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t extra = 0; extra < MT_COUNT(forms); extra++) {
-        if ((p[0] & forms[extra].mask) != forms[extra].lead) {
-            continue;
-        }
-        if (extra >= n) {
-            return 0;
-        }
-        unsigned c = p[0] & (unsigned char)~forms[extra].mask;
-        for (size_t i = 1; i <= extra; i++) {
-            if ((p[i] & 0xc0) != 0x80) {
-                return 0;
-            }
-            c = c << 6 | (p[i] & 0x3f);
-        }
-        *code = c;
-        return c < forms[extra].least || c > 0x10ffff ? 0 : extra + 1;
-    }
-    return 0;
-}
-
 static void put_escape(struct mt_sink *s, unsigned code)
 {
     static const char hex[] = "0123456789abcdef";
@@ -211,29 +184,44 @@ static size_t plain_run(const unsigned char *p, size_t n)
     return i;
 }
 
+/* Escapes the character, and returns how many bytes of s that took. A high surrogate in front of a
+ * low one goes by its bytes: the two would read as one character. */
+static size_t put_escaped(struct mt_sink *s, struct mt_str text, uint32_t code, size_t n)
+{
+    uint32_t next = 0;
+    bool high = code >= 0xd800 && code < 0xdc00;
+    if (high && n < text.n) {
+        (void)mt_utf8_decode_any((struct mt_str){text.p + n, text.n - n}, &next);
+    }
+    if (next >= 0xdc00 && next < 0xe000) {
+        put_escape(s, 0xdc00u + (unsigned char)text.p[0]);
+        return 1;
+    }
+    if (code >= 0x10000) {
+        put_escape(s, 0xd800u + ((code - 0x10000) >> 10));
+        code = 0xdc00u + (code & 0x3ff);
+    }
+    put_escape(s, code);
+    return n;
+}
+
 void mt_sink_json_str(struct mt_sink *s, struct mt_str text)
 {
-    const unsigned char *p = (const unsigned char *)text.p;
-    size_t n = text.n;
     mt_sink_char(s, '"');
-    while (n > 0) {
-        size_t taken = plain_run(p, n);
-        unsigned code = 0;
-        if (taken > 0) {
-            mt_sink_write(s, p, taken);
-        } else if ((taken = decode_character(p, n, &code)) == 0) {
-            put_escape(s, 0xdc00u + p[0]);
-            taken = 1;
-        } else if (code >= 0x10000 && !mt_char_is_safe(code)) {
-            put_escape(s, 0xd800u + ((code - 0x10000) >> 10));
-            put_escape(s, 0xdc00u + (code & 0x3ff));
-        } else if (taken == 1 || (code >= 0xd800 && code < 0xe000) || !mt_char_is_safe(code)) {
-            put_escape(s, code);
-        } else {
-            mt_sink_write(s, p, taken);
+    while (text.n > 0) {
+        uint32_t code = 0;
+        size_t taken = plain_run((const unsigned char *)text.p, text.n);
+        bool plain = taken > 0;
+        if (!plain) {
+            taken = mt_utf8_decode_any(text, &code);
+            plain = code >= 0x80 && (code < 0xd800 || code > 0xdfff) && mt_char_is_safe(code);
         }
-        p += taken;
-        n -= taken;
+        if (plain) {
+            mt_sink_write(s, text.p, taken);
+        } else {
+            taken = put_escaped(s, text, code, taken);
+        }
+        text = (struct mt_str){text.p + taken, text.n - taken};
     }
     mt_sink_char(s, '"');
 }

@@ -30,9 +30,8 @@ void mt_sink_i64(struct mt_sink *s, int64_t n);  /* in decimal */
 void mt_sink_u64(struct mt_sink *s, uint64_t n); /* in decimal */
 
 /*
- * A JSON string with its quotes. Valid UTF-8 goes through as it is; a lone surrogate (Python's
- * "surrogatepass" form) becomes \udXXX, and a byte that belongs to no character \udc80 + byte, as
- * Python's "surrogateescape" reads it: distinct names stay distinct.
+ * A JSON string with its quotes. Valid UTF-8 goes through as it is; a lone surrogate becomes
+ * \udXXX, and so does a byte that belongs to no character (utf8.h).
  */
 void mt_sink_json_str(struct mt_sink *s, struct mt_str text);
 
