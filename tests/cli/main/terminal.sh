@@ -28,13 +28,15 @@ MEMTOOL_PAGER='sed s/^/P:/' term "$MEMTOOL" trace -n 2 snap.pickle | grep -c '^P
 MEMTOOL_PAGER='sed s/^/P:/' term "$MEMTOOL" trace -n 2 --no-pager snap.pickle | grep -c '^P:'
 MEMTOOL_PAGER='sed s/^/P:/' term "$MEMTOOL" trace -n 2 --json snap.pickle | grep -c '^P:'
 MEMTOOL_PAGER='sed s/^/P:/' term "$MEMTOOL" stats snap.pickle | grep -c '^P:'
-MEMTOOL_PAGER='head -n 1 >/dev/null' term "$MEMTOOL" trace -n 0 snap.pickle
+gzip -dc "$TESTDATA/demo/snap.pickle.gz" >large.pickle
+# one that reads all, one that ends early: more than a pipe holds is written, so SIGPIPE is sure
+MEMTOOL_PAGER='cat >/dev/null' term "$MEMTOOL" trace -n 0 snap.pickle
+MEMTOOL_PAGER='head -n 1 >/dev/null' term "$MEMTOOL" trace -n 0 large.pickle
 echo "- colour"
 term "$MEMTOOL" stats snap.pickle | colors
 NO_COLOR=1 term "$MEMTOOL" stats snap.pickle | colors
 TERM=dumb term "$MEMTOOL" stats snap.pickle | colors
 echo "- progress"
-gzip -dc "$TESTDATA/demo/snap.pickle.gz" >large.pickle
 mkfifo slow
 { head -c 900000 large.pickle; sleep 0.8; tail -c +900001 large.pickle; } >slow &
 term "$MEMTOOL" stats slow | tr '\r' '\n' | sed "s/$(printf '\033')\[K/(erased)/g" |
