@@ -56,7 +56,7 @@ OPT_cov := -O0 -g --coverage
 INT_CHECKS := -fsanitize=undefined,integer,implicit-conversion,float-cast-overflow \
   -fno-sanitize=unsigned-integer-overflow,unsigned-shift-base -fno-sanitize-recover=all
 OPT_int := -O0 -g $(INT_CHECKS)
-OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -DMT_EXPENSIVE=1
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all -DMT_EXPENSIVE=1
 LINK_release := -Wl,-z,relro,-z,now
 LINK_static := -static
 LINK_asan := -fsanitize=address,undefined

@@ -9,6 +9,9 @@
 /* Streams, terminal, environment; before options are read. */
 void mt_cli_init(struct mt_cli *cli);
 
+/* Does what the words ask for, argv[0] left aside; returns the exit code. */
+int mt_cli_dispatch(struct mt_cli *cli, int argc, char **argv);
+
 /* What --color and NO_COLOR and their kin make of out_color and err_color. */
 void mt_cli_set_color(struct mt_cli *cli, int choice);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bytes become a pickle whose lists stand in several places by the memo, with addresses that
- * overlap and sums that are wrong. Whatever a reader lets through has one owner a record, and no
- * verb is hurt by it.
+ * overlap, sums that are wrong and times far apart. Whatever a reader lets through has one owner a
+ * record, and no verb is hurt by it: each is called as a user calls it.
  *
  * Eight bytes choose what the keys at the top name, then eight make a list each, which goes into
  * the memo: what kind it is, and what it holds. A list names earlier ones.
@@ -46,11 +46,17 @@ static void put_text(struct writer *w, const char *s)
     mt_buf_text(&w->out, s);
 }
 
-static void put_number(struct writer *w, const char *key, uint64_t v)
+static void put_long(struct writer *w, const char *key, uint64_t v, bool negative)
 {
     put_text(w, key);
     put_bytes(w, '\x8a', 9, 1); /* LONG1: 8 bytes and a sign */
-    put_bytes(w, (char)v, v >> 8, 8);
+    put_bytes(w, (char)v, v >> 8, 7);
+    op(w, negative ? '\xff' : 0);
+}
+
+static void put_number(struct writer *w, const char *key, uint64_t v)
+{
+    put_long(w, key, v, false);
 }
 
 static void put_word(struct writer *w, const char *key, const char *word)
@@ -97,9 +103,35 @@ static uint64_t addr_of(uint8_t x)
                               : 0x7f0000000000 + (uint64_t)x * 512 * (x & 3 ? 1 : 4096);
 }
 
-static uint64_t time_of(uint8_t x)
+/* Times as a clock has them; from 0xd0 on far ones, before the epoch too. */
+static int64_t time_of(uint8_t x)
 {
-    return x < 0xf0 ? 1700000000000000 + (uint64_t)x * 10 : x & 1 ? INT64_MAX : 1;
+    static const int64_t FAR[] = {-1,
+                                  -1700000000000000,
+                                  INT64_MIN,
+                                  INT64_MIN + 1,
+                                  INT64_MIN / 2,
+                                  INT64_MAX,
+                                  INT64_MAX / 2,
+                                  (int64_t)1 << 53,
+                                  -((int64_t)1 << 62),
+                                  (int64_t)1 << 62,
+                                  0,
+                                  1,
+                                  4000000000000000000,
+                                  -1000000,
+                                  INT64_MAX - 1,
+                                  1000000};
+    return x < 0xd0   ? 1700000000000000 + (int64_t)x * 10
+           : x < 0xf0 ? FAR[x & 15]
+           : x & 1    ? INT64_MAX
+                      : 1;
+}
+
+static void put_time(struct writer *w, uint8_t x)
+{
+    int64_t t = time_of(x);
+    put_long(w, "time_us", (uint64_t)t, t < 0);
 }
 
 static const char *pick(const char *const *words, size_t n, uint8_t x)
@@ -131,7 +163,7 @@ static void put_event(struct writer *w, const uint8_t *p)
     put_number(w, "stream", p[3] & 3);
     put_named(w, "frames", FRAMES, p[4]);
     if (p[3] & 4) {
-        put_number(w, "time_us", time_of(p[5]));
+        put_time(w, p[5]);
     }
     if (p[3] & 8) {
         put_word(w, "compile_context", PICK(NAMES, p[5]));
@@ -177,7 +209,7 @@ static void put_annotation(struct writer *w, const uint8_t *p)
     put_word(w, "stage", PICK(STAGES, p[0]));
     put_word(w, "name", PICK(NAMES, p[1]));
     put_number(w, "device", p[2] & 3);
-    put_number(w, "time_us", time_of(p[3]));
+    put_time(w, p[3]);
 }
 
 static void (*const PUT[TRACES])(struct writer *w, const uint8_t *p) = {
@@ -246,6 +278,25 @@ static void put_snapshot(struct writer *w, const uint8_t *top, const uint8_t *da
     mt_buf_text(&w->out, "u.");
 }
 
+static void (*const DEEP[])(const struct mt_snapshot *s, unsigned choice) = {
+    verbs_analyse, verbs_report, verbs_write, verbs_draw, verbs_simulate};
+
+/* A fuzzer's run does some of it, so that it is short; a replay does all. */
+static void use(const struct mt_snapshot *s, const struct writer *w, uint8_t choice)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    DEEP[choice % MT_COUNT(DEEP)](s, choice);
+    verbs_call(w->out.p, w->out.n, choice);
+#else
+    for (size_t i = 0; i < MT_COUNT(DEEP); i++) {
+        DEEP[i](s, choice);
+    }
+    for (unsigned part = 0; part < VERBS_PARTS; part++) {
+        verbs_call(w->out.p, w->out.n, part);
+    }
+#endif
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mt_read_options o = {.max_input = 1 << 24, .max_events = 1 << 12};
@@ -258,11 +309,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put_snapshot(&w, data, data + OP_BYTES, size - OP_BYTES);
     if (!w.out.failed && mt_snapshot_read_memory(w.out.p, w.out.n, 0, &o, &s, &err) == MT_OK) {
         MT_ASSERT(mt_snapshot_check(&s) == NULL);
-        verbs_analyse(&s, data[7]);
-        verbs_report(&s, data[7]);
-        verbs_write(&s, data[7]);
-        verbs_draw(&s, data[7]);
-        verbs_simulate(&s, data[7]);
+        use(&s, &w, data[7]);
         mt_snapshot_release(&s);
     }
     mt_buf_release(&w.out);

@@ -14,4 +14,9 @@ void verbs_write(const struct mt_snapshot *s, unsigned choice);   /* convert, ex
 void verbs_draw(const struct mt_snapshot *s, unsigned choice);    /* plots, page, memory */
 void verbs_simulate(const struct mt_snapshot *s, unsigned choice); /* simulate, also with -o */
 
+/* The command lines of all verbs, over the bytes of a snapshot. One in VERBS_PARTS of them, the
+ * first that `choice` says, so that a run stays short; 0 to VERBS_PARTS - 1 together are all. */
+enum { VERBS_PARTS = 16 };
+void verbs_call(const void *bytes, size_t n, unsigned choice);
+
 #endif
