@@ -114,12 +114,12 @@ static void read_settings(struct mt_record_settings *s, struct mt_error *err)
     const char *text = getenv("MEMTOOL_RECORD");
     default_settings(s);
     enum mt_status status = text ? mt_record_settings_parse(s, mt_str_from(text), err) : MT_OK;
-    if (status == MT_OK) {
-        status = mt_recorder_check(s, err);
-    }
     if (status != MT_OK) {
         mt_error_prefix(err, "MEMTOOL_RECORD is ignored");
         default_settings(s);
+    } else if (mt_recorder_check(s, err) != MT_OK) {
+        mt_error_prefix(err, "no events are recorded");
+        s->max_entries = 0; /* the state is, under the name that was asked for */
     }
     if (s->stacks == MT_RECORD_STACKS_AUTO) {
         s->stacks = MT_RECORD_STACKS_ALL; /* C's name the library that called */

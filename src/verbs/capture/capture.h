@@ -85,9 +85,10 @@ struct mt_capture_told {
     struct mt_capture_marks marks;
     MT_VEC(pid_t) using;    /* processes that have CUDA and told of no end */
     MT_VEC(char *) records; /* one a snapshot: WORD, NUL, PATH */
+    bool lost;              /* the list cannot be read */
 };
 
-/* Reads the list (live/dump/capture_list.h); that there is none is no failure. */
+/* Reads the list (live/dump/capture_list.h). */
 void mt_capture_told_read(struct mt_capture_told *told, const char *list);
 void mt_capture_told_release(struct mt_capture_told *told);
 

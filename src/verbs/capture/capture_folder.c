@@ -4,6 +4,7 @@
  * the environment that leads there. The folder has an unguessable name, only its owner can look
  * into it, and it goes when the child has ended.
  */
+#define _XOPEN_SOURCE 700 /* realpath, which fortified builds declare anyhow */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 
 #include "cli/frame.h"
 #include "verbs/capture/capture.h"
+
+/* Of the library, where LD_PRELOAD cannot have its own name. */
+#define LINK "libmemtool_alloc.so"
 
 /* ---- files ---- */
 
@@ -40,10 +44,30 @@ static enum mt_status write_file(const char *folder, const char *name, const uns
                         strerror(errno));
 }
 
+/* Absolute, where it can be found: programs change their folder. The caller frees it. */
+static char *absolute(const char *path)
+{
+    char *found = realpath(path, NULL);
+    char *copy = joined(found ? found : path, "", "");
+    free(found); /* realpath's own malloc */
+    return copy;
+}
+
+/* The list is there from the beginning, and has its room on the disk: a process that cannot tell
+ * what it wrote would be taken for one that wrote nothing. */
+static enum mt_status begin_list(struct mt_capture_folder *folder, struct mt_error *err)
+{
+    static const unsigned char BEGIN[] = "begin\t0";
+    folder->list = joined(folder->path, "/", "written");
+    return write_file(folder->path, "written", BEGIN, sizeof BEGIN, err);
+}
+
 static enum mt_status make_folder(struct mt_capture_folder *folder, struct mt_error *err)
 {
-    const char *root = getenv("TMPDIR");
-    folder->path = joined(root && *root ? root : "/tmp", "/", "memtool-capture.XXXXXX");
+    const char *given = getenv("TMPDIR");
+    char *root = absolute(given && *given ? given : "/tmp");
+    folder->path = joined(root, "/", "memtool-capture.XXXXXX");
+    mt_mem_free(root);
     if (!mkdtemp(folder->path)) {
         mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot make %.150s: %s", folder->path,
                 strerror(errno));
@@ -51,8 +75,7 @@ static enum mt_status make_folder(struct mt_capture_folder *folder, struct mt_er
         folder->path = NULL;
         return mt_hint(err, "set TMPDIR to a folder that can be written to");
     }
-    folder->list = joined(folder->path, "/", "written");
-    return MT_OK;
+    return begin_list(folder, err);
 }
 
 void mt_capture_folder_leave(struct mt_capture_folder *folder)
@@ -65,7 +88,7 @@ void mt_capture_folder_leave(struct mt_capture_folder *folder)
 
 void mt_capture_folder_remove(struct mt_capture_folder *folder)
 {
-    static const char *const names[] = {"sitecustomize.py", "memtool_torch.py", "written"};
+    static const char *const names[] = {"sitecustomize.py", "memtool_torch.py", "written", LINK};
     for (size_t i = 0; folder->path && i < MT_COUNT(names); i++) {
         char *path = joined(folder->path, "/", names[i]);
         unlink(path);
@@ -113,7 +136,7 @@ static enum mt_status find_library(struct mt_capture_folder *folder, struct mt_e
     }
     mt_mem_free(own);
     if (given && access(given, R_OK) == 0) {
-        folder->library = joined(given, "", "");
+        folder->library = absolute(given);
     }
     if (folder->library) {
         return MT_OK;
@@ -148,9 +171,23 @@ static void set_in_front(const char *name, const char *value)
     mt_mem_free(all);
 }
 
+/* The folder stands in a variable that separates names by these characters. */
+static enum mt_status check_separators(const struct mt_capture_folder *folder, const char *these,
+                                       struct mt_error *err)
+{
+    const char *found = folder->path + strcspn(folder->path, these);
+    if (!*found) {
+        return MT_OK;
+    }
+    mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "the program would not find %.150s: a name with '%c'",
+            folder->path, *found);
+    return mt_hint(err, "set TMPDIR to another folder");
+}
+
 static enum mt_status prepare_python(const struct mt_capture_plan *plan,
                                      struct mt_capture_folder *folder, struct mt_error *err)
 {
+    MT_TRY(check_separators(folder, ":", err));
     MT_TRY(write_file(folder->path, "sitecustomize.py", mt_embedded_sitecustomize,
                       mt_embedded_sitecustomize_n, err));
     MT_TRY(write_file(folder->path, "memtool_torch.py", mt_embedded_memtool_torch,
@@ -169,8 +206,29 @@ static enum mt_status prepare_python(const struct mt_capture_plan *plan,
     return MT_OK;
 }
 
-static void prepare_preload(const struct mt_capture_plan *plan,
-                            const struct mt_capture_folder *folder)
+/* Blanks and colons separate the names in LD_PRELOAD: a library with one in its path is reached by
+ * a link from the folder. */
+static enum mt_status preload(const struct mt_capture_folder *folder, struct mt_error *err)
+{
+    if (!folder->library[strcspn(folder->library, " :")]) {
+        set_in_front("LD_PRELOAD", folder->library);
+        return MT_OK;
+    }
+    MT_TRY(check_separators(folder, " :", err));
+    char *path = joined(folder->path, "/", LINK);
+    enum mt_status status = MT_OK;
+    if (symlink(folder->library, path) == 0) {
+        set_in_front("LD_PRELOAD", path);
+    } else {
+        status =
+            mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot make %.150s: %s", path, strerror(errno));
+    }
+    mt_mem_free(path);
+    return status;
+}
+
+static enum mt_status prepare_preload(const struct mt_capture_plan *plan,
+                                      const struct mt_capture_folder *folder, struct mt_error *err)
 {
     struct mt_buf record = {0};
     mt_buf_printf(&record, "max_entries:%lld,at_exit:True,on_oom:True,signal:USR2,dump:",
@@ -184,8 +242,8 @@ static void prepare_preload(const struct mt_capture_plan *plan,
     set("MEMTOOL_RECORD", record.p);
     set("MEMTOOL_PRELOAD", plan->mode == MT_CAPTURE_CACHE ? "cache" : "record");
     set("MEMTOOL_CAPTURE_LIST", folder->list);
-    set_in_front("LD_PRELOAD", folder->library);
     mt_buf_release(&record);
+    return preload(folder, err);
 }
 
 enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
@@ -204,6 +262,5 @@ enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
     if (plan->mode == MT_CAPTURE_TORCH || plan->mode == MT_CAPTURE_ALLOCATOR) {
         return prepare_python(plan, folder, err);
     }
-    prepare_preload(plan, folder);
-    return MT_OK;
+    return prepare_preload(plan, folder, err);
 }

@@ -219,6 +219,10 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
     if (given) {
         MT_TRY(check_words(given, err));
     }
+    if (output[0] != '/') {
+        mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "the folder that you are in has no path any more");
+        return mt_hint(err, "give -o a name that begins with /");
+    }
     char *literal = literal_part(given ? given : output, &rest);
     enum mt_status status = *rest ? MT_OK : check_file(literal, force, err);
     if (status == MT_OK) {

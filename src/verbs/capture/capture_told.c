@@ -70,6 +70,7 @@ static void take(struct mt_capture_told *told, char *record)
 void mt_capture_told_read(struct mt_capture_told *told, const char *list)
 {
     FILE *f = fopen(list, "r");
+    told->lost = !f;
     char *record = NULL;
     size_t room = 0;
     while (f && getdelim(&record, &room, '\0', f) > 0) {

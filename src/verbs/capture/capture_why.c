@@ -168,6 +168,10 @@ static const char *of_preload(const char *program, const struct mt_capture_marks
     if (!m->cuda && is_static(program)) {
         return "the program is linked statically, and cannot be watched";
     }
+    if (!m->cuda) {
+        return "no process that memtool could watch asked for CUDA memory (env -i, sudo, ssh and "
+               "containers start some that it cannot)";
+    }
     return "the program asked for no CUDA memory";
 }
 

@@ -126,7 +126,12 @@ static void conclude(struct mt_cli *cli, const struct capture_settings *set, con
                     (long)running, folder->path);
         mt_capture_folder_leave(folder);
     } else {
-        if (told.records.n == 0) {
+        if (told.lost) {
+            mt_cli_note(cli, &set->common,
+                        "what the program wrote is not known: %s, where it tells, is gone or "
+                        "cannot be read",
+                        folder->list);
+        } else if (told.records.n == 0) {
             tell_why_nothing(cli, set, program, end, &told.marks);
         }
         mt_capture_folder_remove(folder);
