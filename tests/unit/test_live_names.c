@@ -80,7 +80,7 @@ static void place(struct mt_snapshot_names *n, enum mt_snapshot_why why, const c
     in_folder("run.pickle", base);
     in_folder(expected, wanted);
     ck_assert(mt_snapshot_names_next(n, base, why, path, sizeof path));
-    ck_assert_int_eq(mt_whole_file_open(&f, path), 0);
+    ck_assert_int_eq(mt_whole_file_open(&f, path, false), 0);
     ck_assert_int_eq(write(f.fd, text, strlen(text)), (int)strlen(text));
     ck_assert_int_eq(mt_snapshot_names_place(n, why, &f, path, sizeof path), 0);
     (void)mt_snapshot_names_add(n, why);

@@ -375,13 +375,13 @@ START_TEST(a_file_is_whole_or_not_there)
     struct mt_whole_file f;
     char text[8] = "";
     snprintf(path, sizeof path, "/tmp/memtool-whole-%ld", (long)getpid());
-    ck_assert_int_eq(mt_whole_file_open(&f, path), 0);
+    ck_assert_int_eq(mt_whole_file_open(&f, path, false), 0);
     ck_assert_int_eq(write(f.fd, "new", 3), 3);
     ck_assert_int_ne(access(path, F_OK), 0);
     mt_whole_file_abandon(&f);
     ck_assert_int_ne(access(path, F_OK), 0);
     for (int i = 0; i < 2; i++) { /* the second replaces the first */
-        ck_assert_int_eq(mt_whole_file_open(&f, path), 0);
+        ck_assert_int_eq(mt_whole_file_open(&f, path, false), 0);
         ck_assert_int_eq(write(f.fd, i ? "two" : "one", 3), 3);
         ck_assert_int_eq(mt_whole_file_commit(&f, path), 0);
     }

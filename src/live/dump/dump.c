@@ -552,7 +552,7 @@ static enum mt_status write_file(struct mt_dump *d, struct mt_snapshot_names *na
                                  enum mt_snapshot_why why, char *path, struct mt_error *err)
 {
     struct mt_whole_file file;
-    int error = mt_whole_file_open(&file, path);
+    int error = mt_whole_file_open(&file, path, names != NULL);
     if (error != 0) {
         return failed(err, "create", path, error);
     }

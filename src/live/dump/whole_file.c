@@ -65,16 +65,18 @@ static int refuse_what_is_no_file(const struct stat *st)
     return S_ISREG(st->st_mode) ? 0 : S_ISDIR(st->st_mode) ? EISDIR : MT_WHOLE_NO_FILE;
 }
 
-int mt_whole_file_open(struct mt_whole_file *f, const char *path)
+int mt_whole_file_open(struct mt_whole_file *f, const char *path, bool other_name)
 {
     struct stat st;
     mode_t mode = 0666;
     if (stat(path, &st) == 0) {
         int error = refuse_what_is_no_file(&st);
-        if (error != 0) {
+        if (error != 0 && !other_name) {
             return error;
         }
-        mode &= st.st_mode; /* what a private file holds is not for everybody meanwhile */
+        if (error == 0) {
+            mode &= st.st_mode; /* what a private file holds is not for everybody meanwhile */
+        }
     }
     if (!make_partial_name(f, path)) {
         return ENAMETOOLONG;

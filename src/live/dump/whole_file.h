@@ -18,9 +18,9 @@ struct mt_whole_file {
     char partial[MT_WHOLE_PATH_MAX + 40];
 };
 
-/* Opens for writing; returns 0, an errno, or MT_WHOLE_NO_FILE where something else than a file or a
- * folder has the name. */
-int mt_whole_file_open(struct mt_whole_file *f, const char *path);
+/* Opens for writing; returns 0, an errno, or, where no `other_name` will do, EISDIR for a folder of
+ * that name and MT_WHOLE_NO_FILE for something else that is no file. */
+int mt_whole_file_open(struct mt_whole_file *f, const char *path, bool other_name);
 
 /* The file is whole: closes it. Returns 0 or an errno, and then nothing is left. It is called
  * f->partial until one of these has given it a name or it is dropped: */

@@ -140,9 +140,9 @@ static void say_signal(struct mt_buf *b, const struct mt_capture_end *end, int n
 static const char *of_torch(const char *program, const struct mt_capture_marks *m)
 {
     if (m->cuda) {
-        return "PyTorch's recording was on, but the program ended without Python's exit "
-               "(os._exit?); "
-               "ask for one before, by SIGUSR2";
+        return "PyTorch's recording was on, but the program told nothing of its end: it ended "
+               "without Python's exit (os._exit?), or could not tell any more (chroot, another "
+               "user, no descriptor left); ask for one before, by SIGUSR2";
     }
     if (m->torch) {
         return "the program imported torch, but did not start CUDA through it";
@@ -169,8 +169,8 @@ static const char *of_preload(const char *program, const struct mt_capture_marks
         return "the program is linked statically, and cannot be watched";
     }
     if (!m->cuda) {
-        return "no process that memtool could watch asked for CUDA memory (env -i, sudo, ssh and "
-               "containers start some that it cannot)";
+        return "until the program ended no process that memtool could watch asked for CUDA memory "
+               "(env -i, sudo, ssh and containers start some that it cannot)";
     }
     return "the program asked for no CUDA memory";
 }
