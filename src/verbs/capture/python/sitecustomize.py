@@ -82,8 +82,9 @@ class Capture:
         """Remembers a snapshot and names it to memtool, once."""
         if path != self.oom:
             self.tell(why, path)
-        if not self.written and why != "oom" and self.library is not None:
-            self.record_allocator(self.with_reason(path, "oom").replace("%", "%%"))  # the name is taken
+        if why != "oom" and self.library is not None and not set(self.written) - {"oom"}:
+            taken = self.with_reason(path, "oom").replace("%", "%%")
+            self.record_allocator(self.pattern if self.written else taken, False)
         self.remember(why, path)
 
     def remember(self, why, path):
@@ -251,10 +252,13 @@ class Capture:
 
         self.library = helper.use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
         self.library.memtool_last_error.restype = ctypes.c_char_p
-        self.record_allocator(self.pattern)
+        self.record_allocator(self.pattern, True)
 
-    def record_allocator(self, pattern):
-        settings = "max_entries:%d,on_oom:True,dump:%s" % (self.max_entries, pattern.replace(",", "%,"))
+    def record_allocator(self, pattern, at_fault):
+        """The allocator itself writes the snapshots of an out-of-memory and of a fault, the latter while
+        Python has written none. The one of the end is Python's: its exit comes before tensors go."""
+        settings = "max_entries:%d,on_oom:True,at_exit:%r,dump:%s" % (
+            self.max_entries, at_fault, pattern.replace(",", "%,"))
         if self.library.memtool_record(os.fsencode(settings)) != 0:
             raise OSError(self.library.memtool_last_error())
 
