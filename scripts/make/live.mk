@@ -85,7 +85,7 @@ $(ODD_LIBRARIES): %.so: %.o
 
 # CUDA programs that know nothing of memtool: linked to the runtime alone.
 PRELOAD_PROGRAM := $(BUILD)/tests/live/preload_program $(BUILD)/tests/live/cache_program \
-  $(BUILD)/tests/live/nvtx_program $(BUILD)/tests/live/end_program
+  $(BUILD)/tests/live/nvtx_program $(BUILD)/tests/live/end_program $(BUILD)/tests/live/odd_program
 $(PRELOAD_PROGRAM): $(BUILD)/tests/live/%: $(BUILD)/tests/live/%.o $(FAKE_CUDART)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $^ -lpthread -ldl -o $@
@@ -124,6 +124,7 @@ check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)tests/live/run-cache $(BUILD)
 	$(Q)tests/live/run-capture $(BUILD)
 	$(Q)tests/live/run-ends $(BUILD)
+	$(Q)tests/live/run-odd $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
 
 # Threads: the allocator and the fake driver under the thread sanitizer.
@@ -143,6 +144,7 @@ CHECK_MORE += 'tests/live/run-preload $(BUILD)'
 CHECK_MORE += 'tests/live/run-cache $(BUILD)'
 CHECK_MORE += 'tests/live/run-capture $(BUILD)'
 CHECK_MORE += 'tests/live/run-ends $(BUILD)'
+CHECK_MORE += 'tests/live/run-odd $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'
 endif
 
