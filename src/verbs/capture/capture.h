@@ -43,6 +43,10 @@ void mt_capture_folder_remove(struct mt_capture_folder *folder);
 /* Frees what is known of it and leaves it where it is. */
 void mt_capture_folder_leave(struct mt_capture_folder *folder);
 
+/* The path without links and relative parts, for programs change their folder; NULL: there is no
+ * such file. The caller frees it with mt_mem_free. */
+char *mt_capture_absolute(const char *path);
+
 /* -o as it will be used, absolute (the program may change its folder); `given` may be NULL, argv
  * ends with NULL. The caller frees it with mt_mem_free. */
 char *mt_capture_output(const char *given, char **argv);

@@ -4,7 +4,6 @@
  * the environment that leads there. The folder has an unguessable name, only its owner can look
  * into it, and it goes when the child has ended.
  */
-#define _XOPEN_SOURCE 700 /* realpath, which fortified builds declare anyhow */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +43,6 @@ static enum mt_status write_file(const char *folder, const char *name, const uns
                         strerror(errno));
 }
 
-/* Absolute, where it can be found: programs change their folder. The caller frees it. */
-static char *absolute(const char *path)
-{
-    char *found = realpath(path, NULL);
-    char *copy = joined(found ? found : path, "", "");
-    free(found); /* realpath's own malloc */
-    return copy;
-}
-
 /* The list is there from the beginning, and has its room on the disk: a process that cannot tell
  * what it wrote would be taken for one that wrote nothing. */
 static enum mt_status begin_list(struct mt_capture_folder *folder, struct mt_error *err)
@@ -65,8 +55,9 @@ static enum mt_status begin_list(struct mt_capture_folder *folder, struct mt_err
 static enum mt_status make_folder(struct mt_capture_folder *folder, struct mt_error *err)
 {
     const char *given = getenv("TMPDIR");
-    char *root = absolute(given && *given ? given : "/tmp");
-    folder->path = joined(root, "/", "memtool-capture.XXXXXX");
+    given = given && *given ? given : "/tmp";
+    char *root = mt_capture_absolute(given);
+    folder->path = joined(root ? root : given, "/", "memtool-capture.XXXXXX");
     mt_mem_free(root);
     if (!mkdtemp(folder->path)) {
         mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot make %.150s: %s", folder->path,
@@ -136,7 +127,7 @@ static enum mt_status find_library(struct mt_capture_folder *folder, struct mt_e
     }
     mt_mem_free(own);
     if (given && access(given, R_OK) == 0) {
-        folder->library = absolute(given);
+        folder->library = mt_capture_absolute(given);
     }
     if (folder->library) {
         return MT_OK;

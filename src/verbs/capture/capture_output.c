@@ -35,18 +35,33 @@ static bool starts_ranks(char **argv)
     return world && strcmp(world, "1") != 0;
 }
 
+char *mt_capture_absolute(const char *path)
+{
+    struct mt_buf b = {0};
+    char *found = realpath(path, NULL);
+    if (!found) {
+        return NULL;
+    }
+    mt_buf_text(&b, found);
+    free(found); /* realpath's own malloc */
+    if (b.failed) {
+        mt_cli_die_nomem();
+    }
+    return b.p;
+}
+
 char *mt_capture_output(const char *given, char **argv)
 {
     const char *name = given                ? given
                        : starts_ranks(argv) ? "memtool-rank%r.pickle"
                                             : "memtool-%p.pickle";
     struct mt_buf path = {0};
-    char *here = name[0] == '/' ? NULL : realpath(".", NULL);
+    char *here = name[0] == '/' ? NULL : mt_capture_absolute(".");
     for (const char *p = here ? here : ""; *p; p++) {
         mt_buf_printf(&path, *p == '%' ? "%%%%" : "%c", *p);
     }
     mt_buf_printf(&path, "%s%s", here ? "/" : "", name);
-    free(here); /* realpath's own malloc */
+    mt_mem_free(here);
     if (path.failed) {
         mt_cli_die_nomem();
     }
