@@ -17,7 +17,7 @@ uint64_t mt_hash_bytes(const void *p, size_t n, uint64_t seed)
     while (n >= 8) {
         uint64_t w;
         memcpy(&w, b, 8);
-        h = mt_hash_mix(h, w);
+        h = mt_hash_step(h, w);
         b += 8;
         n -= 8;
     }

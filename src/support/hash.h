@@ -14,13 +14,22 @@
 #include "support/str.h"
 #include "support/vec.h"
 
-/* A good 64-bit mix of two words (multiply and fold). */
-static inline uint64_t mt_hash_mix(uint64_t a, uint64_t b)
+/* One step of hashing words: a bijection of `b` for each `a`, and of `a` for each `b`. The top 15
+ * bits of `b` do not reach the low 20 of the result: a table takes its slot from mt_hash_mix. */
+static inline uint64_t mt_hash_step(uint64_t a, uint64_t b)
 {
     uint64_t x = (a ^ 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
     x ^= x >> 32;
     x = (x ^ b) * 0xc4ceb9fe1a85ec53u;
     return x ^ (x >> 29);
+}
+
+/* A 64-bit mix of two words, each bit of which depends on all bits of both (multiply and fold, with
+ * the constants of MurmurHash3's finalizer). */
+static inline uint64_t mt_hash_mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = mt_hash_step(a, b) * 0xff51afd7ed558ccdu;
+    return x ^ (x >> 32);
 }
 
 uint64_t mt_hash_bytes(const void *p, size_t n, uint64_t seed);
