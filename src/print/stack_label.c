@@ -16,6 +16,21 @@ static void add_name(struct mt_buf *b, struct mt_str name)
     mt_buf_release(&text);
 }
 
+/* Appends what a line has room for; a frame may stand in each of a million. */
+static void add_cut(struct mt_buf *b, struct mt_str s, struct mt_str shown,
+                    void (*add)(struct mt_buf *b, struct mt_str s))
+{
+    bool end = shown.p + shown.n == s.p + s.n;
+    mt_buf_text(b, shown.n < s.n && end ? "..." : "");
+    add(b, shown);
+    mt_buf_text(b, shown.n < s.n && !end ? "..." : "");
+}
+
+void mt_text_limited(struct mt_buf *b, struct mt_str s)
+{
+    add_cut(b, s, mt_str_head(s, MT_ASKED_BYTES), mt_text_safe);
+}
+
 static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_frame *f,
                       bool full_path)
 {
@@ -24,14 +39,14 @@ static void add_frame(struct mt_buf *b, const struct mt_snapshot *s, const struc
     struct mt_str shown = full_path ? file : mt_str_basename(file);
     bool has_place = shown.n > 0 && mt_frame_has_file(s, f);
     if (has_place) {
-        mt_text_safe(b, shown);
+        add_cut(b, shown, mt_str_tail(shown, MT_ASKED_BYTES), mt_text_safe);
         if (f->line > 0) {
             mt_buf_printf(b, ":%d", (int)f->line);
         }
     }
     if (name.n) {
         mt_buf_text(b, has_place ? " " : "");
-        add_name(b, name);
+        add_cut(b, name, mt_str_head(name, MT_ASKED_BYTES), add_name);
     } else if (!has_place) {
         mt_buf_text(b, MT_NO_FRAME_NAME);
     }
@@ -106,7 +121,7 @@ void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
     }
     if (user > 0 && user < n && python && name.n) {
         mt_buf_text(b, " (");
-        mt_text_safe(b, name);
+        mt_text_limited(b, name);
         mt_buf_text(b, ")");
     }
 }

@@ -47,6 +47,7 @@ size_t mt_str_find(struct mt_str s, struct mt_str part)
 
 struct mt_str mt_str_basename(struct mt_str path)
 {
+    path = mt_str_tail(path, MT_BASENAME_BYTES);
     size_t i = path.n;
     while (i > 0 && path.p[i - 1] != '/' && path.p[i - 1] != '\\') {
         i--;

@@ -43,7 +43,21 @@ bool mt_str_ends(struct mt_str s, struct mt_str suffix);
 /* Index of the first `part` in s, or SIZE_MAX. */
 size_t mt_str_find(struct mt_str s, struct mt_str part);
 
-/* What stands behind the last '/' or '\\'; all of it when there is none. */
+/* The first n bytes, or all. */
+static inline struct mt_str mt_str_head(struct mt_str s, size_t n)
+{
+    return s.n > n ? (struct mt_str){s.p, n} : s;
+}
+
+/* The last n bytes, or all. */
+static inline struct mt_str mt_str_tail(struct mt_str s, size_t n)
+{
+    return s.n > n ? (struct mt_str){s.p + (s.n - n), n} : s;
+}
+
+/* What stands behind the last '/' or '\\', all of it when there is none; of the last 1,024 bytes:
+ * no file system has longer names, and a hostile one is asked for again and again. */
+enum { MT_BASENAME_BYTES = 1024 };
 struct mt_str mt_str_basename(struct mt_str path);
 
 /*

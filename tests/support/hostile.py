@@ -55,6 +55,23 @@ turns = min(500, some)
 save("turned_stacks", traces=[[event(i, frames=deep[i % turns:turns] + deep[:i % turns])
                                for i in range(size // (4 * turns))]])
 
+# one long name in many frames, and annotations within annotations
+some_frames = size // 25
+for name, key in ("long_path", "filename"), ("long_function", "name"):
+    long = "x" * (4 * size)
+    many = [{**frame, key: long, "line": i} for i, frame in enumerate(frames(some_frames))]
+    save(name, [segment(i, [block(i, frames=[many[i]])]) for i in range(n // 2)],
+         [[event(i, frames=[many[i]]) for i in range(some_frames)]])
+for name, ends in ("nested_annotations", 0), ("nested_annotations_that_end", 1):
+    save(name, traces=[[event(2 * i, time_us=i) for i in range(size // 25)]], external_annotations=[
+        {"name": "a%d" % (i // 2 if ends else i), "stage": "END" if ends and i % 2 else "START",
+         "device": 0, "time_us": (size // 50) * (i % 2) * ends + (i // 2 if ends else i)}
+        for i in range(size // 25)])
+long = "x" * (4 * size)
+save("long_annotations", traces=[[event(2 * i, time_us=i) for i in range(some)]],
+     external_annotations=[{"name": long, "stage": "START", "device": 0, "time_us": i}
+                           for i in range(size // 25)])
+
 # many devices and traces
 save("devices_of_segments", [segment(i, [block(i)], device=i) for i in range(n)])
 save("devices_below_zero", [segment(i, [block(i)], device=-i) for i in range(n)])

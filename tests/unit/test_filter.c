@@ -108,6 +108,7 @@ static unsigned blocks(const struct mt_filter *filter)
 }
 
 static struct mt_filter f;
+static struct mt_error err;
 static void begin(void)
 {
     build();
@@ -224,15 +225,37 @@ END_TEST
 START_TEST(frames)
 {
     begin();
-    ck_assert_int_eq(regcomp(&f.frame, "model\\.py:7 forward$", REG_EXTENDED | REG_NOSUB), 0);
+    ck_assert_int_eq(mt_filter_compile(&f.frame, "model\\.py:7 forward$", &err), MT_OK);
     f.has_frame = true;
     end(0x32, 1);
     begin();
-    ck_assert_int_eq(regcomp(&f.not_frame, "model", REG_EXTENDED | REG_NOSUB), 0);
+    ck_assert_int_eq(mt_filter_compile(&f.not_frame, "model", &err), MT_OK);
     f.has_not_frame = true;
     end(0x0d, 6);
 }
 END_TEST
 
+static bool found_in(const char *expression, const char *text)
+{
+    regex_t r;
+    ck_assert_int_eq(mt_filter_compile(&r, expression, &err), MT_OK);
+    bool found = regexec(&r, text, 0, NULL, 0) == 0;
+    regfree(&r);
+    return found;
+}
+
+/* What stands before an expression, so that it takes one pass, changes nothing that it means. */
+START_TEST(expressions)
+{
+    regex_t r;
+    ck_assert(found_in("^/a", "/a/b.py:1 f") && !found_in("^/b", "/a/b.py:1 f"));
+    ck_assert(found_in("f$", "/a/b.py:1 f") && !found_in("b$", "/a/b.py:1 f"));
+    ck_assert(found_in("x|f", "/a/b.py:1 f") && found_in("^x|b", "/a/b.py:1 f"));
+    ck_assert(found_in("", "") && !found_in("x|y", "f"));
+    ck_assert_int_eq(mt_filter_compile(&r, "a)(b", &err), MT_USAGE);
+    ck_assert_int_eq(mt_filter_compile(&r, "(a", &err), MT_USAGE);
+}
+END_TEST
+
 UNIT_MAIN("filter", open_filter, device, stream, pool, size, event_range, time_range, annotation,
-          frames)
+          frames, expressions)

@@ -136,17 +136,7 @@ static enum mt_status compile(regex_t *regex, bool *has, const char *text, struc
         regfree(regex);
         *has = false;
     }
-    MT_TRY(mt_filter_check_pattern(text, err));
-    int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-    if (code == REG_ESPACE) {
-        return mt_fail_nomem(err);
-    }
-    if (code) {
-        char why[120];
-        regerror(code, regex, why, sizeof why);
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.80s' is not a regular expression: %s", text,
-                       why);
-    }
+    MT_TRY(mt_filter_compile(regex, text, err));
     *has = true;
     return MT_OK;
 }

@@ -63,7 +63,7 @@ static uint64_t frame_identity(const struct holder *h, uint32_t frame)
     case MT_BY_FILE: return mt_hash_mix(1, f->filename);
     case MT_BY_FUNCTION: return mt_hash_mix(2, f->name);
     case MT_BY_MODULE:
-        folder = folder_of(mt_snapshot_str(h->s, f->filename));
+        folder = folder_of(mt_frame_path(h->s, f));
         return mt_hash_bytes(folder.p, folder.n, 3);
     default: return mt_hash_mix((uint64_t)f->filename << 32 | f->name, (uint64_t)(uint32_t)f->line);
     }
@@ -171,9 +171,7 @@ static bool add_event(struct holder *h, uint32_t i)
     case MT_BY_POOL:
         m.key = pool_key(h, mt_event_column_get(h->s, global, MT_COLUMN_POOL), e->addr, e->size);
         break;
-    case MT_BY_ANNOTATION:
-        m.key = h->around.open.n ? h->around.open.v[h->around.open.n - 1] : 0;
-        break;
+    case MT_BY_ANNOTATION: m.key = mt_annotation_cursor_name(&h->around); break;
     default: m.key = key_of(h, &m); break;
     }
     return add(h, &m);
@@ -320,7 +318,7 @@ static enum mt_status hold(struct holder *h, struct mt_error *err)
     if (h->o->by == MT_BY_POOL) {
         MT_TRY(mt_segment_index_init(&h->segments, h->s, h->r->device, err));
     }
-    MT_TRY(mt_annotation_cursor_init(&h->around, h->s, h->r->device, err));
+    MT_TRY(mt_annotation_cursor_init(&h->around, h->s, h->r->device, NULL, NULL, err));
     h->key_of_stack = mt_mem_zalloc(h->s->n_stacks ? h->s->n_stacks : 1, sizeof(uint32_t));
     if (!h->key_of_stack) {
         return mt_fail_nomem(err);

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "heap/stacks/frames.h"
 #include "support/hash.h"
 #include "support/mem.h"
 #include "snapshot/model/step_name.h"
@@ -124,7 +125,7 @@ static bool count_name(struct naming *n, const struct mt_snapshot *s, const stru
 {
     uint32_t id = 0;
     if (is_start_on(s, a, device)) {
-        plain_name(&n->text, mt_snapshot_str(s, a->name));
+        plain_name(&n->text, mt_str_head(mt_snapshot_str(s, a->name), MT_ASKED_BYTES));
         id = n->text.failed ? 0 : mt_intern_put(&n->names, mt_buf_view(&n->text).p, n->text.n);
         if (!id) {
             return false;

@@ -3,7 +3,7 @@
  * Rules and how they are applied. A rule speaks of one frame, and the first rule that fits any
  * frame of a stack wins; so each frame is matched once, to the first rule that fits it, and a stack
  * takes the least of its frames. The rules of a file are few and the frames thousands, against
- * millions of events.
+ * millions of events. Frames of one file stand together, so that its path is searched once.
  *
  * Stacks cannot tell a gradient from scratch memory of the backward part: autograd runs in a thread
  * of its own, where Python has no frames (the stack is empty in files recorded with
@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "heap/stacks/frames.h"
 #include "support/mem.h"
 #include "support/vec.h"
 
@@ -203,29 +204,43 @@ static bool name_is(struct mt_str name, struct mt_str wanted)
     return mt_str_starts(name, wanted) && (name.n == wanted.n || name.p[wanted.n] == '(');
 }
 
-static bool fits_frame(const struct rule *rule, struct mt_str file, struct mt_str name)
+struct frame_list {
+    uint64_t *v;
+    size_t n, cap;
+};
+
+/* The frames of one file, which asks the rules once, for all its frames. */
+struct file_rules {
+    const struct mt_rules *rules;
+    bool *fits; /* by rule: it is of frames, and its file is this one, or any */
+};
+
+static void ask_file(struct file_rules *x, struct mt_str file)
 {
-    const struct mt_str *t = rule->tests;
-    return !t[TEST_ANNOTATION].n && (!t[TEST_NAME].n || name_is(name, t[TEST_NAME])) &&
-           (!t[TEST_FILE].n || path_contains(file, t[TEST_FILE]));
+    for (size_t i = 0; i < x->rules->list.n; i++) {
+        const struct mt_str *t = x->rules->list.v[i].tests;
+        x->fits[i] =
+            !t[TEST_ANNOTATION].n && (!t[TEST_FILE].n || path_contains(file, t[TEST_FILE]));
+    }
 }
 
-/* Index of the first rule for a frame, or the number of rules. */
-static size_t rule_of_frame(const struct mt_rules *r, const struct mt_snapshot *s,
-                            const struct mt_frame *f)
+/* Index of the first rule for a frame of that file, or the number of rules. */
+static size_t rule_of_name(const struct file_rules *x, struct mt_str name)
 {
-    struct mt_str file = mt_snapshot_str(s, f->filename);
-    struct mt_str name = mt_snapshot_str(s, f->name);
     size_t i = 0;
-    while (i < r->list.n && !fits_frame(&r->list.v[i], file, name)) {
+    while (i < x->rules->list.n &&
+           !(x->fits[i] && (!x->rules->list.v[i].tests[TEST_NAME].n ||
+                            name_is(name, x->rules->list.v[i].tests[TEST_NAME])))) {
         i++;
     }
     return i;
 }
 
+/* Of a long name the beginning is asked, as of a function. */
 static size_t rule_of_annotation(const struct mt_rules *r, struct mt_str name)
 {
     size_t i = 0;
+    name = mt_str_head(name, MT_ASKED_BYTES);
     while (i < r->list.n && (!r->list.v[i].tests[TEST_ANNOTATION].n ||
                              mt_str_find(name, r->list.v[i].tests[TEST_ANNOTATION]) == SIZE_MAX)) {
         i++;
@@ -238,19 +253,61 @@ static unsigned char category_of_rule(const struct mt_rules *r, size_t rule)
     return rule < r->list.n ? (unsigned char)r->list.v[rule].category : MT_CATEGORY_UNKNOWN;
 }
 
-/* The category of a stack by its frames, each of which is compared with the rules once. */
+/* The category of a stack by the rules of its frames. */
 static unsigned char category_of_stack(const struct mt_rules *r, const struct mt_snapshot *s,
-                                       uint32_t stack, uint32_t *of_frame)
+                                       uint32_t stack, const uint32_t *of_frame)
 {
     uint32_t first = UINT32_MAX;
     for (uint32_t k = 0; k < s->stacks[stack].n; k++) {
-        uint32_t frame = s->stack_frames[s->stacks[stack].first + k];
-        if (of_frame[frame] == 0) {
-            of_frame[frame] = (uint32_t)rule_of_frame(r, s, &s->frames[frame]) + 1;
-        }
-        first = of_frame[frame] - 1 < first ? of_frame[frame] - 1 : first;
+        uint32_t rule = of_frame[s->stack_frames[s->stacks[stack].first + k]];
+        first = rule < first ? rule : first;
     }
     return category_of_rule(r, first);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The frames of the stacks that are named, each once, by file: file id << 32 | frame. */
+static bool frames_by_file(const struct mt_snapshot *s, const unsigned char *named,
+                           struct frame_list *out)
+{
+    unsigned char *seen = mt_mem_zalloc(s->n_frames, 1);
+    bool ok = seen != NULL;
+    for (size_t i = 1; ok && i < s->n_stacks; i++) {
+        for (uint32_t k = 0; ok && named[i] && k < s->stacks[i].n; k++) {
+            uint32_t frame = s->stack_frames[s->stacks[i].first + k];
+            uint64_t key = (uint64_t)s->frames[frame].filename << 32 | frame;
+            ok = seen[frame] || mt_vec_push(out, key);
+            seen[frame] = 1;
+        }
+    }
+    if (out->n) {
+        qsort(out->v, out->n, sizeof *out->v, compare_keys);
+    }
+    mt_mem_free(seen);
+    return ok;
+}
+
+/* The rule of each of these frames. */
+static bool match_frames(const struct mt_rules *rules, const struct mt_snapshot *s,
+                         const struct frame_list *frames, uint32_t *of_frame)
+{
+    struct file_rules x = {rules, mt_mem_zalloc(rules->list.n, sizeof *x.fits)};
+    for (size_t i = 0; x.fits && i < frames->n; i++) {
+        const struct mt_frame *f = &s->frames[(uint32_t)frames->v[i]];
+        if (i == 0 || frames->v[i] >> 32 != frames->v[i - 1] >> 32) {
+            ask_file(&x, mt_frame_path(s, f));
+        }
+        of_frame[(uint32_t)frames->v[i]] = (uint32_t)rule_of_name(&x, mt_frame_function(s, f));
+    }
+    bool ok = x.fits != NULL;
+    mt_mem_free(x.fits);
+    return ok;
 }
 
 /* Of the stacks that this trace names: others may be those of ten thousand devices. */
@@ -261,6 +318,7 @@ static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
     size_t n = s->n_stacks ? s->n_stacks : 1;
     uint32_t *of_frame = mt_mem_zalloc(s->n_frames ? s->n_frames : 1, sizeof *of_frame);
     unsigned char *named = mt_mem_zalloc(n, 1);
+    struct frame_list frames = {0};
     c->stacks = mt_mem_zalloc(n, 1);
     bool ok = of_frame && named && c->stacks;
     for (size_t i = 0; ok && i < r->n; i++) {
@@ -269,10 +327,12 @@ static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
     for (size_t i = 0; ok && i < r->ghosts.n; i++) {
         named[r->ghosts.v[i].stack] = 1;
     }
+    ok = ok && frames_by_file(s, named, &frames) && match_frames(rules, s, &frames, of_frame);
     for (size_t i = 1; ok && i < s->n_stacks; i++) {
         c->stacks[i] = named[i] ? category_of_stack(rules, s, (uint32_t)i, of_frame)
                                 : (unsigned char)MT_CATEGORY_UNKNOWN;
     }
+    mt_vec_release(&frames);
     mt_mem_free(of_frame);
     mt_mem_free(named);
     return ok;
@@ -289,14 +349,18 @@ struct sorter {
     bool has_stacks;      /* some allocation of the trace has frames */
 };
 
+/* Of the annotations, those alone that say a category are looked at. */
+static bool says_category(const void *context, uint32_t name)
+{
+    const struct sorter *x = context;
+    return rule_of_annotation(x->rules, mt_snapshot_str(x->s, name)) < x->rules->list.n;
+}
+
 static void look_around(struct sorter *x, int64_t time_us)
 {
-    if (!mt_annotation_cursor_move(&x->at, time_us)) {
-        return;
-    }
-    x->around = MT_CATEGORY_UNKNOWN;
-    for (size_t i = x->at.open.n; i-- > 0 && x->around == MT_CATEGORY_UNKNOWN;) {
-        size_t rule = rule_of_annotation(x->rules, mt_snapshot_str(x->s, x->at.open.v[i]));
+    if (mt_annotation_cursor_move(&x->at, time_us)) {
+        uint32_t name = mt_annotation_cursor_name(&x->at);
+        size_t rule = name ? rule_of_annotation(x->rules, mt_snapshot_str(x->s, name)) : SIZE_MAX;
         x->around = category_of_rule(x->rules, rule);
     }
 }
@@ -373,7 +437,8 @@ enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules
     if (!c->events || !sort_stacks(c, rules, r)) {
         return mt_fail_nomem(err);
     }
-    enum mt_status status = mt_annotation_cursor_init(&x.at, r->snapshot, r->device, err);
+    enum mt_status status =
+        mt_annotation_cursor_init(&x.at, r->snapshot, r->device, says_category, &x, err);
     if (status == MT_OK) {
         sort_events(&x);
     }

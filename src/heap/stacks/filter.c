@@ -8,14 +8,20 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "support/checked.h"
+#include "heap/stacks/frames.h"
 #include "torch/keys.h"
 #include "support/mem.h"
 #include "heap/walk/replay.h"
 #include "snapshot/model/settings.h"
 
 enum { UNKNOWN, YES, NO };
+
+/* An expression is looked for in 55 MB of text a second, and the names of real files come to some
+ * megabytes. */
+enum { MAX_TEXT = 128 << 20 };
 
 /* Of a frame: which of the two expressions it matches. */
 enum { MATCHES = 1, MATCHES_NOT = 2 };
@@ -187,20 +193,47 @@ static bool has_memory_left(void)
     return p != NULL;
 }
 
+/* What regexec would match with nothing, not even with '.', becomes '?': bytes that are no
+ * characters, and NUL, where it would stop. */
+static void mend_characters(struct mt_buf *b)
+{
+    mbstate_t state = {0};
+    for (size_t i = 0; i < b->n;) {
+        bool plain = b->p[i] > 0;
+        size_t n = plain ? 1 : mbrlen(b->p + i, b->n - i, &state);
+        if (n == 0 || n > b->n - i) {
+            b->p[i] = '?';
+            memset(&state, 0, sizeof state);
+            n = 1;
+        }
+        i += n;
+    }
+}
+
+/* "file:line name", of a long path the end and of a long name the beginning. */
+static bool frame_text(const struct mt_snapshot *s, const struct mt_frame *frame, struct mt_buf *b)
+{
+    mt_buf_reset(b);
+    mt_buf_str(b, mt_frame_path(s, frame));
+    mt_buf_printf(b, ":%" PRId32 " ", frame->line);
+    mt_buf_str(b, mt_frame_function(s, frame));
+    if (!b->failed) {
+        mend_characters(b);
+    }
+    return !b->failed;
+}
+
 /* All frames at once, where running out of memory can still be told. */
-static bool match_frames(struct mt_filtered *f)
+static enum mt_status match_frames(struct mt_filtered *f, struct mt_error *err)
 {
     const struct mt_filter *filter = f->filter;
     const struct mt_snapshot *s = f->snapshot;
     struct mt_buf line = {0};
+    size_t total = 0;
     bool ok = true;
-    for (size_t i = 0; i < s->n_frames && ok; i++) {
-        const struct mt_frame *frame = &s->frames[i];
-        mt_buf_reset(&line);
-        mt_buf_str(&line, mt_snapshot_str(s, frame->filename));
-        mt_buf_printf(&line, ":%" PRId32 " ", frame->line);
-        mt_buf_str(&line, mt_snapshot_str(s, frame->name));
-        ok = !line.failed; /* a text is cut at a NUL, as regexec needs it */
+    for (size_t i = 0; i < s->n_frames && ok && total <= MAX_TEXT; i++) {
+        ok = frame_text(s, &s->frames[i], &line);
+        total += line.n;
         if (ok && filter->has_frame && matches(&filter->frame, line.p, &ok)) {
             f->frame_verdict[i] |= MATCHES;
         }
@@ -209,24 +242,32 @@ static bool match_frames(struct mt_filtered *f)
         }
     }
     mt_buf_release(&line);
-    return ok && has_memory_left();
+    if (ok && total > MAX_TEXT) {
+        return mt_fail(
+            err, MT_LIMIT, MT_NO_OFFSET,
+            "the %zu frames of this file have more than %d MiB of names: too much to look "
+            "for an expression in",
+            s->n_frames - 1, MAX_TEXT >> 20);
+    }
+    return ok && has_memory_left() ? MT_OK : mt_fail_nomem(err);
 }
 
-static bool init_verdicts(struct mt_filtered *f)
+static enum mt_status init_verdicts(struct mt_filtered *f, struct mt_error *err)
 {
     f->frame_verdict = mt_mem_zalloc(f->snapshot->n_frames, 1);
     f->stack_verdict = mt_mem_zalloc(f->snapshot->n_stacks, 1);
-    return f->frame_verdict && f->stack_verdict && match_frames(f);
+    return f->frame_verdict && f->stack_verdict ? match_frames(f, err) : mt_fail_nomem(err);
 }
 
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
                                 const struct mt_snapshot *s, struct mt_error *err)
 {
     *f = (struct mt_filtered){.filter = filter, .snapshot = s};
-    bool ok = (!filter->has_time || init_times(f)) && (!filter->annotation || init_spans(f)) &&
-              ((!filter->has_frame && !filter->has_not_frame) || init_verdicts(f));
-    if (!ok) {
+    if ((filter->has_time && !init_times(f)) || (filter->annotation && !init_spans(f))) {
         return mt_fail_nomem(err);
+    }
+    if (filter->has_frame || filter->has_not_frame) {
+        MT_TRY(init_verdicts(f, err));
     }
     return filter->pool == MT_POOL_ANY ? MT_OK : init_indexes(f, err);
 }

@@ -35,7 +35,7 @@ struct mt_filter {
     int64_t time_min_us, time_max_us; /* both ends inside */
     const char *annotation;           /* only inside annotations of this name; NULL: all */
     bool has_frame, has_not_frame;
-    regex_t frame, not_frame; /* matched against "file:line name" of each frame */
+    regex_t frame, not_frame; /* of mt_filter_compile; for mt_frame_path:line mt_frame_function */
     bool live_only, freed_only;
 };
 
@@ -43,10 +43,12 @@ struct mt_filter {
 void mt_filter_init(struct mt_filter *f);
 void mt_filter_release(struct mt_filter *f);
 
-/* Refuses an extended regular expression that would take too much to compile or to match: one of
- * more than 1000 parts with its repetitions written out, of groups nested more than 100 deep, or
- * that refers back to a group. Errors: MT_USAGE. */
-enum mt_status mt_filter_check_pattern(const char *text, struct mt_error *err) MT_NODISCARD;
+/* Compiles an extended regular expression for frame and not_frame above, whose matching takes time
+ * in proportion to the text. Errors: MT_USAGE: it is none, or it would take too much: one of more
+ * than 1000 parts with its repetitions written out, of groups nested more than 100 deep, or that
+ * refers back to a group; MT_NOMEM. regfree it after success. */
+enum mt_status mt_filter_compile(regex_t *regex, const char *text, struct mt_error *err)
+    MT_NODISCARD;
 
 /* True when the filter lets everything through (so totals are those of the whole file). */
 bool mt_filter_is_open(const struct mt_filter *f);

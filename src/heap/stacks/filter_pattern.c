@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Expressions of --frame. Each is compiled behind "^.*", so that regexec looks for it in one pass:
+ * otherwise it begins anew at each byte of a text, which of "a.*b" in a name of a million times 'a'
+ * is a million passes.
+ *
  * What a regular expression would cost, found before it is compiled. glibc's regcomp writes bounded
  * repetitions out, so that nested ones multiply (three times {1,200}: 8 million parts, 4 GiB), it
  * recurses on groups, and its regexec takes exponential time with references back.
@@ -10,6 +14,7 @@
 #include <string.h>
 
 #include "support/checked.h"
+#include "support/str.h"
 
 enum { MAX_PARTS = 1000, MAX_GROUPS = 100 };
 
@@ -68,7 +73,7 @@ static enum mt_status too_large(const char *text, struct mt_error *err)
                    text, MAX_PARTS, MAX_GROUPS);
 }
 
-enum mt_status mt_filter_check_pattern(const char *text, struct mt_error *err)
+static enum mt_status check_pattern(const char *text, struct mt_error *err)
 {
     struct group groups[MAX_GROUPS + 1] = {{0}};
     size_t depth = 0;
@@ -97,4 +102,33 @@ enum mt_status mt_filter_check_pattern(const char *text, struct mt_error *err)
         }
     }
     return MT_OK;
+}
+
+static enum mt_status compile(regex_t *regex, const char *text, const char *shown,
+                              struct mt_error *err)
+{
+    int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    if (code == REG_ESPACE) {
+        return mt_fail_nomem(err);
+    }
+    if (code) {
+        char why[120];
+        regerror(code, regex, why, sizeof why);
+        return mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.80s' is not a regular expression: %s",
+                       shown, why);
+    }
+    return MT_OK;
+}
+
+enum mt_status mt_filter_compile(regex_t *regex, const char *text, struct mt_error *err)
+{
+    struct mt_buf one_pass = {0};
+    MT_TRY(check_pattern(text, err));
+    MT_TRY(compile(regex, text, text, err)); /* as it stands: "a)(b" is none */
+    regfree(regex);
+    mt_buf_printf(&one_pass, "^.*(%s)", text);
+    enum mt_status status =
+        one_pass.failed ? mt_fail_nomem(err) : compile(regex, one_pass.p, text, err);
+    mt_buf_release(&one_pass);
+    return status;
 }

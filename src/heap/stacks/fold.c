@@ -12,6 +12,7 @@
 
 #include "support/checked.h"
 #include "snapshot/model/device_segments.h"
+#include "heap/stacks/frames.h"
 #include "torch/keys.h"
 
 /* ---- which frames ---- */
@@ -47,8 +48,8 @@ static bool holds_any(struct mt_str text, const char *const *parts, size_t n)
 
 bool mt_fold_hides(const struct mt_snapshot *s, const struct mt_frame *frame)
 {
-    return holds_any(mt_snapshot_str(s, frame->name), HIDDEN_NAMES, MT_COUNT(HIDDEN_NAMES)) ||
-           holds_any(mt_snapshot_str(s, frame->filename), HIDDEN_FILES, MT_COUNT(HIDDEN_FILES));
+    return holds_any(mt_frame_function(s, frame), HIDDEN_NAMES, MT_COUNT(HIDDEN_NAMES)) ||
+           holds_any(mt_frame_path(s, frame), HIDDEN_FILES, MT_COUNT(HIDDEN_FILES));
 }
 
 /* ---- lines ---- */

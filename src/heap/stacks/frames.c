@@ -35,14 +35,13 @@ static bool equals_any(struct mt_str s, const struct mt_str *words, size_t n)
     return false;
 }
 
-/* Copies the end of a path into `buffer` with '/' for '\\', so that Windows paths match too. */
-static struct mt_str normal_path(struct mt_str path, char *buffer, size_t size)
+/* Copies a path into `buffer` with '/' for '\\', so that Windows paths match too. */
+static struct mt_str normal_path(struct mt_str path, char buffer[MT_ASKED_BYTES])
 {
-    size_t skip = path.n > size ? path.n - size : 0;
-    for (size_t i = skip; i < path.n; i++) {
-        buffer[i - skip] = path.p[i] == '\\' ? '/' : path.p[i];
+    for (size_t i = 0; i < path.n; i++) {
+        buffer[i] = path.p[i] == '\\' ? '/' : path.p[i];
     }
-    return (struct mt_str){buffer, path.n - skip};
+    return (struct mt_str){buffer, path.n};
 }
 
 static bool is_internal_python(struct mt_str file)
@@ -132,9 +131,9 @@ bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f)
         MT_STR_INIT("c"),   MT_STR_INIT("cc"), MT_STR_INIT("cpp"), MT_STR_INIT("cxx"),
         MT_STR_INIT("cu"),  MT_STR_INIT("h"),  MT_STR_INIT("hpp"), MT_STR_INIT("cuh"),
         MT_STR_INIT("inc"), MT_STR_INIT("s"),  MT_STR_INIT("S")};
-    char buffer[1024];
-    struct mt_str file = normal_path(mt_snapshot_str(s, f->filename), buffer, sizeof buffer);
-    struct mt_str name = mt_snapshot_str(s, f->name);
+    char buffer[MT_ASKED_BYTES];
+    struct mt_str file = normal_path(mt_frame_path(s, f), buffer);
+    struct mt_str name = mt_frame_function(s, f);
     if (!mt_frame_has_file(s, f) || is_interpreter(file)) {
         return true;
     }
@@ -196,7 +195,7 @@ static bool names_work(const struct mt_snapshot *s, const struct mt_frame *f, bo
 static uint32_t telling_internal(const struct mt_snapshot *s, const struct mt_stack *k)
 {
     uint32_t end = 0;
-    while (end < k->n && !is_interpreter(mt_snapshot_str(s, frame_at(s, k, end)->filename))) {
+    while (end < k->n && !is_interpreter(mt_frame_path(s, frame_at(s, k, end)))) {
         end++;
     }
     for (int any = 0; any < (end < k->n ? 2 : 1); any++) {

@@ -8,6 +8,7 @@
  * external_annotations (2.5 and later), the watcher of `capture --mode record` has no allocator and
  * no settings.
  */
+#include "heap/stacks/frames.h"
 #include "heap/sums/account.h"
 #include "heap/sums/own_key.h"
 #include "torch/keys.h"
@@ -158,9 +159,9 @@ struct mt_owner_name mt_owner_of_stack(const struct mt_snapshot *s, uint32_t sta
     const struct mt_stack *frames = &s->stacks[stack];
     for (uint32_t i = 0; i < frames->n; i++) {
         const struct mt_frame *f = &s->frames[s->stack_frames[frames->first + i]];
-        struct mt_str file = mt_snapshot_str(s, f->filename);
+        struct mt_str file = mt_frame_path(s, f);
         if (is_object(file, f->line)) {
-            struct mt_owner_name owner = owner_of_frame(file, mt_snapshot_str(s, f->name));
+            struct mt_owner_name owner = owner_of_frame(file, mt_frame_function(s, f));
             if (owner.name.n > 0) {
                 return owner;
             }
@@ -198,7 +199,7 @@ void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
     bool compiled = false;
     *r = (struct mt_recorded){0};
     for (size_t i = 1; i < s->n_frames; i++) {
-        struct mt_str file = mt_snapshot_str(s, s->frames[i].filename);
+        struct mt_str file = mt_frame_path(s, &s->frames[i]);
         compiled |= is_object(file, s->frames[i].line);
         r->torch |= is_torch(file);
         r->python |= mt_str_ends(file, MT_STR(".py"));

@@ -26,6 +26,7 @@ void mt_ranks_release(struct mt_ranks *r)
     }
     mt_vec_release(&r->ranks);
     mt_vec_release(&r->scratch);
+    mt_idmap_release(&r->string_of);
     mt_builder_free(r->table);
     mt_snapshot_release(&r->names);
     mt_arena_release(&r->arena);
@@ -84,6 +85,18 @@ bool mt_rank_add_stack(struct mt_ranks *r, size_t index, uint32_t stack, uint64_
 
 /* ---- from a snapshot ---- */
 
+/* A snapshot's string in the common table, hashed once; 0: no memory. */
+static uint32_t common_string(struct mt_ranks *r, const struct mt_snapshot *s, uint32_t id)
+{
+    const uint32_t *known = mt_idmap_find(&r->string_of, id);
+    if (known) {
+        return *known;
+    }
+    struct mt_str text = mt_snapshot_str(s, id);
+    uint32_t common = mt_builder_str(r->table, text.p, text.n);
+    return common && mt_idmap_put(&r->string_of, id, common) ? common : 0;
+}
+
 /* The id of a snapshot's stack in the common table; 0 for an empty one or when out of memory, which
  * *ok tells. */
 static uint32_t common_stack(struct mt_ranks *r, const struct mt_snapshot *s, uint32_t id, bool *ok)
@@ -92,10 +105,8 @@ static uint32_t common_stack(struct mt_ranks *r, const struct mt_snapshot *s, ui
     r->scratch.n = 0;
     for (uint32_t i = 0; i < stack->n && *ok; i++) {
         const struct mt_frame *from = &s->frames[s->stack_frames[stack->first + i]];
-        struct mt_str name = mt_snapshot_str(s, from->name);
-        struct mt_str file = mt_snapshot_str(s, from->filename);
-        struct mt_frame f = {.name = mt_builder_str(r->table, name.p, name.n),
-                             .filename = mt_builder_str(r->table, file.p, file.n),
+        struct mt_frame f = {.name = common_string(r, s, from->name),
+                             .filename = common_string(r, s, from->filename),
                              .line = from->line,
                              .present = (1u << MT_FRAME_KEY_COUNT) - 1};
         uint32_t frame = f.name && f.filename ? mt_builder_frame(r->table, &f) : 0;
@@ -124,6 +135,7 @@ static bool add_peak(struct mt_ranks *r, size_t index, const struct mt_snapshot 
                      const struct mt_peak *p)
 {
     bool ok = true;
+    mt_idmap_release(&r->string_of);
     for (size_t i = 0; i < p->rows.n && ok; i++) {
         uint32_t stack = common_stack(r, s, p->rows.v[i].key, &ok);
         ok = ok && mt_rank_add_stack(r, index, stack, p->rows.v[i].bytes, p->rows.v[i].count);

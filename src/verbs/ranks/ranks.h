@@ -12,6 +12,7 @@
 #include "snapshot/model/model.h"
 #include "support/arena.h"
 #include "support/error.h"
+#include "support/hash.h"
 #include "support/vec.h"
 
 /* The figures that are compared. name in JSON, heading */
@@ -58,6 +59,8 @@ struct mt_ranks {
     struct mt_arena arena;    /* file names */
     MT_VEC(struct mt_rank) ranks;
     MT_VEC(uint32_t) scratch;
+    struct mt_idmap
+        string_of; /* of the snapshot that is being added: its string id -> the table's */
 };
 
 /* Errors: MT_NOMEM. Release it also after a failure. */

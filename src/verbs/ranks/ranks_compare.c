@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/stacks/frames.h"
 #include "heap/findings/leaks.h"
 #include "support/units.h"
 
@@ -247,7 +248,7 @@ static bool is_last_stage(const struct comparison *c, const struct mt_rank_outli
     for (uint32_t i = 0; i < stack->n; i++) {
         const struct mt_frame *f = &s->frames[s->stack_frames[stack->first + i]];
         for (size_t w = 0; w < MT_COUNT(words); w++) {
-            if (mt_str_find(mt_snapshot_str(s, f->name), words[w]) != SIZE_MAX ||
+            if (mt_str_find(mt_frame_function(s, f), words[w]) != SIZE_MAX ||
                 mt_str_find(mt_str_basename(mt_snapshot_str(s, f->filename)), words[w]) !=
                     SIZE_MAX) {
                 return true;

@@ -6,6 +6,7 @@
  * release. Undecided by nature is an empty_cache directly before a request that would itself have
  * released the same.
  */
+#include "heap/stacks/frames.h"
 #include "support/checked.h"
 #include "verbs/simulate/sim.h"
 
@@ -15,7 +16,7 @@ static bool names_it(const struct mt_sim *sim, uint32_t stack)
     const struct mt_stack *list = &s->stacks[stack];
     for (uint32_t i = 0; i < list->n; i++) {
         const struct mt_frame *f = &s->frames[s->stack_frames[list->first + i]];
-        struct mt_str name = mt_snapshot_str(s, f->name);
+        struct mt_str name = mt_frame_function(s, f);
         if (mt_str_find(name, MT_STR("empty_cache")) != SIZE_MAX ||
             mt_str_find(name, MT_STR("emptyCache")) != SIZE_MAX) {
             return true;

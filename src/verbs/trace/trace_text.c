@@ -65,7 +65,7 @@ static void say_annotate(struct mt_buf *b, const struct mt_listing *x, const str
     if (column) {
         size_t index = (size_t)(at->event - x->s->events);
         mt_buf_text(b, ": ");
-        mt_text_safe(b, mt_snapshot_str(x->s, column[index]));
+        mt_text_limited(b, mt_snapshot_str(x->s, column[index]));
     }
 }
 
@@ -77,9 +77,9 @@ static void say_user_defined(struct mt_buf *b, const struct mt_listing *x, const
     if (stack->n) {
         const struct mt_frame *f = &x->s->frames[x->s->stack_frames[stack->first]];
         mt_buf_char(b, ' ');
-        mt_text_safe(b, mt_snapshot_str(x->s, f->name));
+        mt_text_limited(b, mt_snapshot_str(x->s, f->name));
         mt_buf_char(b, ' ');
-        mt_text_safe(b, mt_snapshot_str(x->s, f->filename));
+        mt_text_limited(b, mt_snapshot_str(x->s, f->filename));
     }
 }
 
