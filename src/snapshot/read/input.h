@@ -83,7 +83,7 @@ struct mt_byte_source *mt_source_memory(const void *p, size_t n, size_t chunk) M
  * Deflate makes at most 1032 bytes of one. Snapshots reach 15 (pickle) to 100 (JSON, whose stacks
  * are written out for each event), logs less: what is far above that and large is a bomb.
  */
-enum { MT_BOMB_RATIO = 200, MT_BOMB_MIB = 128 };
+enum { MT_BOMB_RATIO = 200, MT_BOMB_MIB = 64 };
 static inline bool mt_is_bomb(uint64_t packed, uint64_t unpacked)
 {
     return unpacked >> 20 >= MT_BOMB_MIB && unpacked / MT_BOMB_RATIO > packed;

@@ -9,8 +9,29 @@
 #include <string.h>
 
 #include "snapshot/schema/machine.h"
+#include "support/units.h"
 
 /* ---- containers ---- */
+
+/*
+ * A list or dictionary that becomes records or a stack is used again at once; what remains are a
+ * list for each segment and each block's history, for which a file has 100 bytes and more, and what
+ * no PyTorch wrote. Such a one takes 200 bytes of memory, and two of the file. A million at first,
+ * then one for each 64 bytes read; or as many as the user allows events.
+ */
+static enum mt_status allow_container(const struct mt_machine *m)
+{
+    enum { FREE_CONTAINERS = 1 << 20, BYTES_PER_CONTAINER = 64 };
+    uint64_t most = FREE_CONTAINERS + m->offset / BYTES_PER_CONTAINER;
+    uint64_t told = m->max_events < UINT32_MAX ? m->max_events : 0;
+    most = told > most ? told : most;
+    if (m->containers.n < most) {
+        return MT_OK;
+    }
+    (void)mt_fail(m->err, MT_LIMIT, m->offset,
+                  "more than %s lists and dictionaries that are no records", mt_count_text(most).s);
+    return mt_hint(m->err, "raise the limit with --max-events N if you trust the file");
+}
 
 enum mt_status mt_container_new(struct mt_machine *m, enum mt_container_kind kind, uint32_t memo,
                                 mt_word *w)
@@ -19,6 +40,7 @@ enum mt_status mt_container_new(struct mt_machine *m, enum mt_container_kind kin
     if (m->free_containers.n) {
         index = m->free_containers.v[--m->free_containers.n];
     } else {
+        MT_TRY(allow_container(m));
         if (m->containers.n >= UINT32_MAX ||
             !mt_vec_push(&m->containers, (struct mt_container){0})) {
             return mt_fail_nomem(m->err);
@@ -61,9 +83,6 @@ enum mt_status mt_container_add(struct mt_machine *m, mt_word w, size_t from, si
     }
     if (!mt_vec_reserve(&c->items, c->items.n + n)) {
         return mt_fail_nomem(m->err);
-    }
-    if (n == 0) { /* memcpy wants pointers even then */
-        return MT_OK;
     }
     memcpy(c->items.v + c->items.n, m->stack.v + from, n * sizeof(mt_word));
     c->items.n += n;
