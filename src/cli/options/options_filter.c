@@ -95,7 +95,8 @@ static enum mt_status parse_pool(void *field, const char *text, struct mt_error 
 
 static enum mt_status parse_size(void *field, const char *text, struct mt_error *err)
 {
-    static const char expected[] = "a range of sizes such as 1MiB:64MiB, 1MiB: or :64MiB";
+    static const char expected[] =
+        "a range of sizes such as 1MiB:64MiB, 1MiB: or :64MiB, each below 16EiB";
     struct mt_filter *f = field;
     struct mt_str a, b;
     f->size_min = 0;
@@ -116,7 +117,7 @@ static enum mt_status parse_events(void *field, const char *text, struct mt_erro
     f->event_max = UINT64_MAX;
     if (!split_range(text, &a, &b) || (a.n && !mt_u64_parse(a, &f->event_min)) ||
         (b.n && !mt_u64_parse(b, &f->event_max))) {
-        return wrong(err, text, "a range of events such as 100:200, 100: or :200");
+        return wrong(err, text, "a range of events such as 100:200, 100: or :200, each below 2^64");
     }
     return f->event_min <= f->event_max ? MT_OK
                                         : wrong(err, text, "a range: its end is before its start");

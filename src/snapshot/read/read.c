@@ -283,7 +283,10 @@ static void find_cut(int last_key, struct mt_snapshot *s)
  * What a file may unfold to where it names one list in several places. Written out an event takes 6
  * bytes at least and about 85 as PyTorch writes it, and no known writer shares lists of records; so
  * a sixteenth of the bytes lets each list of a file be named five times more. Small files may do as
- * they like: 65,536 records take milliseconds. With --max-events the user says how many.
+ * they like: 65,536 records take milliseconds. References to frames need no limit of their own: a
+ * list that became a stack takes no more frames and is shared as one stack, so that each reference
+ * was an item of a list in the file, of two bytes at least. With --max-events the user says how
+ * many.
  */
 static void limit_copies(const struct reading *r, struct mt_builder *b)
 {
