@@ -21,7 +21,7 @@ enum { UNKNOWN, YES, NO };
 
 /* An expression is looked for in 55 MB of text a second, and the names of real files come to some
  * megabytes. */
-enum { MAX_TEXT = 128 << 20 };
+enum { MAX_TEXT_MIB = 128 };
 
 /* Of a frame: which of the two expressions it matches. */
 enum { MATCHES = 1, MATCHES_NOT = 2 };
@@ -231,7 +231,7 @@ static enum mt_status match_frames(struct mt_filtered *f, struct mt_error *err)
     struct mt_buf line = {0};
     size_t total = 0;
     bool ok = true;
-    for (size_t i = 0; i < s->n_frames && ok && total <= MAX_TEXT; i++) {
+    for (size_t i = 0; i < s->n_frames && ok && total >> 20 < MAX_TEXT_MIB; i++) {
         ok = frame_text(s, &s->frames[i], &line);
         total += line.n;
         if (ok && filter->has_frame && matches(&filter->frame, line.p, &ok)) {
@@ -242,12 +242,12 @@ static enum mt_status match_frames(struct mt_filtered *f, struct mt_error *err)
         }
     }
     mt_buf_release(&line);
-    if (ok && total > MAX_TEXT) {
+    if (ok && total >> 20 >= MAX_TEXT_MIB) {
         return mt_fail(
             err, MT_LIMIT, MT_NO_OFFSET,
             "the %zu frames of this file have more than %d MiB of names: too much to look "
             "for an expression in",
-            s->n_frames - 1, MAX_TEXT >> 20);
+            s->n_frames - 1, MAX_TEXT_MIB);
     }
     return ok && has_memory_left() ? MT_OK : mt_fail_nomem(err);
 }

@@ -21,7 +21,7 @@
  */
 static enum mt_status allow_container(const struct mt_machine *m)
 {
-    enum { FREE_CONTAINERS = 1 << 20, BYTES_PER_CONTAINER = 64 };
+    enum { FREE_CONTAINERS = 1000000, BYTES_PER_CONTAINER = 64 };
     uint64_t most = FREE_CONTAINERS + m->offset / BYTES_PER_CONTAINER;
     uint64_t told = m->max_events < UINT32_MAX ? m->max_events : 0;
     most = told > most ? told : most;
