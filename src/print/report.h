@@ -58,7 +58,7 @@ struct mt_size_text mt_report_delta(const struct mt_report *r, int64_t bytes);
  * (\x1b, \u202e, \xff): safe for every terminal. */
 void mt_text_safe(struct mt_buf *b, struct mt_str s);
 
-/* The same for the first MT_ASKED_BYTES of s (frames.h), with "..." where there is more. */
+/* The same for the first MT_ASKED_BYTES of s (model.h), with "..." where there is more. */
 void mt_text_limited(struct mt_buf *b, struct mt_str s);
 
 /* Prints text from outside, such as a file's name, made safe; takes no memory. */

@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "heap/stacks/frames.h"
 #include "support/hash.h"
 #include "support/mem.h"
 #include "snapshot/model/step_name.h"

@@ -17,7 +17,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "heap/stacks/frames.h"
 #include "support/mem.h"
 #include "support/vec.h"
 

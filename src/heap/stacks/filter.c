@@ -11,7 +11,6 @@
 #include <wchar.h>
 
 #include "support/checked.h"
-#include "heap/stacks/frames.h"
 #include "torch/keys.h"
 #include "support/mem.h"
 #include "heap/walk/replay.h"

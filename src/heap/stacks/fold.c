@@ -12,7 +12,6 @@
 
 #include "support/checked.h"
 #include "snapshot/model/device_segments.h"
-#include "heap/stacks/frames.h"
 #include "torch/keys.h"
 
 /* ---- which frames ---- */

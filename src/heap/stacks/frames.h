@@ -10,24 +10,6 @@
 #include "support/compiler.h"
 #include "support/str.h"
 
-/*
- * What is asked about a frame's names: of a path the last MT_ASKED_BYTES, of a function the first.
- * Thousands of frames may share one name of megabytes, and each of them is asked; names of files
- * have 255 characters at most on Linux and Windows, and what says whose a function is stands at its
- * beginning. Labels show as much of them; JSON and files that are converted have all.
- */
-enum { MT_ASKED_BYTES = MT_BASENAME_BYTES };
-
-static inline struct mt_str mt_frame_path(const struct mt_snapshot *s, const struct mt_frame *f)
-{
-    return mt_str_tail(mt_snapshot_str(s, f->filename), MT_ASKED_BYTES);
-}
-
-static inline struct mt_str mt_frame_function(const struct mt_snapshot *s, const struct mt_frame *f)
-{
-    return mt_str_head(mt_snapshot_str(s, f->name), MT_ASKED_BYTES);
-}
-
 /* A frame that says little to the user: PyTorch's, Python's or C++ internals. */
 bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f);
 

@@ -8,7 +8,6 @@
  * external_annotations (2.5 and later), the watcher of `capture --mode record` has no allocator and
  * no settings.
  */
-#include "heap/stacks/frames.h"
 #include "heap/sums/account.h"
 #include "heap/sums/own_key.h"
 #include "torch/keys.h"

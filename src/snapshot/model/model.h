@@ -334,6 +334,24 @@ static inline struct mt_str mt_snapshot_str(const struct mt_snapshot *s, uint32_
     return s->strings[id];
 }
 
+/*
+ * What is asked about a frame's names: of a path the last MT_ASKED_BYTES, of a function the first.
+ * Thousands of frames may share one name of megabytes, and each of them is asked; names of files
+ * have 255 characters at most on Linux and Windows, and what says whose a function is stands at its
+ * beginning. Labels show as much of them; JSON and files that are converted have all.
+ */
+enum { MT_ASKED_BYTES = MT_BASENAME_BYTES };
+
+static inline struct mt_str mt_frame_path(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    return mt_str_tail(mt_snapshot_str(s, f->filename), MT_ASKED_BYTES);
+}
+
+static inline struct mt_str mt_frame_function(const struct mt_snapshot *s, const struct mt_frame *f)
+{
+    return mt_str_head(mt_snapshot_str(s, f->name), MT_ASKED_BYTES);
+}
+
 /* The value of a key in a DICT value, owned by s; NULL when it has no such key or is no DICT. The
  * keys are looked at one after the other. */
 const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/stacks/frames.h"
 #include "heap/findings/leaks.h"
 #include "support/units.h"
 

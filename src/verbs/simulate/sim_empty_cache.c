@@ -6,7 +6,6 @@
  * release. Undecided by nature is an empty_cache directly before a request that would itself have
  * released the same.
  */
-#include "heap/stacks/frames.h"
 #include "support/checked.h"
 #include "verbs/simulate/sim.h"
 
