@@ -69,8 +69,10 @@ static const struct mt_option READING[] = {
     MT_OPT_INT(0, "max-depth", AT(max_depth), "N", 1, 1e6,
                "refuse input nested deeper (default 1000)"),
     MT_OPT_U64(0, "max-events", AT(max_events), "N", 1, 4294967295.0,
-               "refuse input with more events, or more copies of records that are named again "
-               "(default 65536 copies and one for each 16 bytes)"),
+               "refuse input with more events (default: a million and one for each byte of FILE), "
+               "more copies of records that are named again (65536 and one for each 16 bytes) or "
+               "more lists, dictionaries and other values that are no records (a million and one "
+               "for each 64 bytes, values 16 or 32)"),
 };
 
 const struct mt_option_group MT_GROUP_COMMON = {

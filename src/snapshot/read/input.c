@@ -51,8 +51,13 @@ static void compact(struct mt_input *in)
 static bool widen(struct mt_input *in)
 {
     size_t left = mt_input_left(in);
-    uint8_t *bigger =
-        in->cap > SIZE_MAX / 4 ? NULL : mt_mem_realloc(in->window, 1, in->cap * 2 + MT_INPUT_PAD);
+    if (in->cap >= MT_INPUT_ITEM) {
+        mt_fail(&in->failure, MT_LIMIT, mt_input_offset(in),
+                "a string of more than %d MiB at byte %llu; no snapshot has one",
+                MT_INPUT_ITEM >> 20, (unsigned long long)mt_input_offset(in));
+        return false;
+    }
+    uint8_t *bigger = mt_mem_realloc(in->window, 1, in->cap * 2 + MT_INPUT_PAD);
     if (!bigger) {
         mt_fail_nomem(&in->failure);
         return false;

@@ -26,6 +26,7 @@ struct mt_byte_source {
 
 enum {
     MT_INPUT_WINDOW = 256 * 1024,
+    MT_INPUT_ITEM = 64 << 20, /* bytes that may be contiguous: the longest string */
     MT_INPUT_PAD =
         16 /* zero bytes that may be read behind `end`: operands are decoded before the check */
 };
@@ -50,8 +51,8 @@ enum mt_status mt_input_init(struct mt_input *in, struct mt_byte_source *source,
 void mt_input_release(struct mt_input *in);
 
 /* Makes at least n bytes contiguous at in->at. False when the input ends before (in->failure.code
- * is MT_OK) or when it cannot be read (in->failure says why). Memory is at most twice the bytes
- * read. */
+ * is MT_OK), when it cannot be read or n is above MT_INPUT_ITEM (in->failure says why). Memory is
+ * at most twice the bytes read. */
 bool mt_input_fill(struct mt_input *in, size_t n);
 
 static inline size_t mt_input_left(const struct mt_input *in)

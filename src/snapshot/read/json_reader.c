@@ -218,7 +218,7 @@ static enum mt_status read_word(struct json *j)
                 return mt_machine_push_float(j->m, words[i].number);
             }
             mt_word w = mt_word_make(MT_TAG_CONST, (uint64_t)words[i].constant);
-            return mt_machine_push(j->m, w) ? MT_OK : mt_fail_nomem(j->m->err);
+            return mt_machine_push(j->m, w);
         }
     }
     return *j->in->at == '-' ? read_number(j) : unexpected(j, "a value");
@@ -229,7 +229,8 @@ static enum mt_status read_word(struct json *j)
 static enum mt_status open_container(struct json *j, bool object)
 {
     mt_word fresh = mt_word_make(object ? MT_TAG_FRESH_DICT : MT_TAG_FRESH_LIST, 0);
-    if (!mt_machine_push(j->m, fresh) || !mt_vec_push(&j->objects, object)) {
+    MT_TRY(mt_machine_push(j->m, fresh));
+    if (!mt_vec_push(&j->objects, object)) {
         return mt_fail_nomem(j->m->err);
     }
     j->in->at++;

@@ -91,7 +91,7 @@ static enum mt_status push_int_line(struct mt_pickle *k, const uint8_t *p, size_
 {
     if (n == 2 && p[0] == '0' && (p[1] == '0' || p[1] == '1')) {
         mt_word w = mt_word_make(MT_TAG_CONST, p[1] == '1' ? MT_CONST_TRUE : MT_CONST_FALSE);
-        return mt_machine_push(k->m, w) ? MT_OK : mt_fail_nomem(k->m->err);
+        return mt_machine_push(k->m, w);
     }
     n -= n && p[n - 1] == 'L';
     enum mt_status status = MT_OK;
@@ -161,5 +161,5 @@ enum mt_status mt_pickle_global(struct mt_pickle *k)
         return mt_pickle_refuse(k, "GLOBAL", m, s);
     }
     mt_word w = mt_word_make(MT_TAG_CONST, MT_CONST_IDENTITY);
-    return mt_machine_push(k->m, w) ? MT_OK : mt_fail_nomem(k->m->err);
+    return mt_machine_push(k->m, w);
 }

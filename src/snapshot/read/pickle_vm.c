@@ -136,7 +136,7 @@ enum mt_status mt_pickle_refuse(struct mt_pickle *k, const char *name, struct mt
 
 static enum mt_status push_const(struct mt_pickle *k, enum mt_const c)
 {
-    return mt_pickle_push(k, mt_word_make(MT_TAG_CONST, c));
+    return mt_machine_push(k->m, mt_word_make(MT_TAG_CONST, c));
 }
 
 /* LIST, DICT, FROZENSET: the container is made after its items. */
@@ -145,7 +145,7 @@ static enum mt_status wrap_items(struct mt_pickle *k, enum mt_tag fresh)
     struct mt_machine *m = k->m;
     size_t at = 0;
     MT_TRY(mt_machine_pop_mark(m, &at));
-    MT_TRY(mt_pickle_push(k, 0));
+    MT_TRY(mt_machine_push(k->m, 0));
     memmove(m->stack.v + at + 1, m->stack.v + at, (m->stack.n - 1 - at) * sizeof(mt_word));
     m->stack.v[at] = mt_word_make(fresh, 0);
     return fresh == MT_TAG_FRESH_DICT ? mt_machine_set(m, at + 1, true)
@@ -236,14 +236,14 @@ static enum mt_status step(struct mt_pickle *k, uint8_t code, const uint8_t *p)
     case MT_OP_MARK: return mt_machine_mark(m);
     case MT_OP_BINGET: return mt_machine_get(m, p[0]);
     case MT_OP_LONG_BINGET: return mt_machine_get(m, mt_load32(p));
-    case MT_OP_BININT: return mt_pickle_push(k, mt_word_from_int((int32_t)mt_load32(p)));
-    case MT_OP_BININT1: return mt_pickle_push(k, mt_word_from_int(p[0]));
-    case MT_OP_BININT2: return mt_pickle_push(k, mt_word_from_int(mt_load16(p)));
+    case MT_OP_BININT: return mt_machine_push(k->m, mt_word_from_int((int32_t)mt_load32(p)));
+    case MT_OP_BININT1: return mt_machine_push(k->m, mt_word_from_int(p[0]));
+    case MT_OP_BININT2: return mt_machine_push(k->m, mt_word_from_int(mt_load16(p)));
     case MT_OP_MEMOIZE: return mt_machine_put(m, m->memo.packed.n);
-    case MT_OP_EMPTY_DICT: return mt_pickle_push(k, mt_word_make(MT_TAG_FRESH_DICT, 0));
+    case MT_OP_EMPTY_DICT: return mt_machine_push(k->m, mt_word_make(MT_TAG_FRESH_DICT, 0));
     case MT_OP_SETITEMS: return set_items(k);
     case MT_OP_EMPTY_SET:
-    case MT_OP_EMPTY_LIST: return mt_pickle_push(k, mt_word_make(MT_TAG_FRESH_LIST, 0));
+    case MT_OP_EMPTY_LIST: return mt_machine_push(k->m, mt_word_make(MT_TAG_FRESH_LIST, 0));
     case MT_OP_ADDITEMS:
     case MT_OP_APPENDS: return append_items(k);
     case MT_OP_APPEND: return append_item(k);

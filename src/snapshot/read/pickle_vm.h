@@ -21,11 +21,6 @@ struct mt_pickle {
 /* "BINGET"; "?" for a byte that is no opcode. */
 const char *mt_pickle_op_name(uint8_t code);
 
-static inline enum mt_status mt_pickle_push(struct mt_pickle *k, mt_word w)
-{
-    return MT_LIKELY(mt_machine_push(k->m, w)) ? MT_OK : mt_fail_nomem(k->m->err);
-}
-
 /* `need` bytes of the opcode's operand are missing: the source's failure, or MT_FORMAT. */
 enum mt_status mt_pickle_ends_early(struct mt_pickle *k, uint8_t code, uint64_t need);
 

@@ -28,6 +28,7 @@ struct reading {
     struct mt_source source;
     uint64_t position; /* in the file */
     uint64_t file_size;
+    struct mt_machine *machine; /* NULL before there is one */
     struct mt_error *err;
 };
 
@@ -171,9 +172,25 @@ static enum mt_status refuse_log(struct reading *r)
 
 /* ---- layers ---- */
 
+/*
+ * An event takes 50 bytes of memory and more, and 85 of a file, packed 5 or more: addresses and
+ * times differ. So a file has no more events than bytes; a million are free, for small files that
+ * repeat themselves. Without this a packed megabyte asks for 500.
+ */
+static void limit_events(struct reading *r)
+{
+    enum { FREE_EVENTS = 1000000 };
+    struct mt_machine *m = r->machine;
+    uint64_t bytes = r->position > r->file_size ? r->position : r->file_size; /* a pipe has none */
+    if (m && m->told_events == 0) {
+        m->max_events = bytes < UINT32_MAX - FREE_EVENTS ? FREE_EVENTS + bytes : UINT32_MAX;
+    }
+}
+
 static void tell_progress(void *ctx, uint64_t unpacked)
 {
     struct reading *r = ctx;
+    limit_events(r);
     if (r->o->progress) {
         r->o->progress(r->o->progress_ctx, unpacked, r->position, r->file_size);
     }
@@ -324,14 +341,16 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
     }
     struct mt_machine m;
     uint32_t depth = r->o->max_depth ? r->o->max_depth : DEFAULT_MAX_DEPTH;
-    uint64_t events = r->o->max_events ? r->o->max_events : UINT32_MAX;
-    enum mt_status status = mt_machine_init(&m, b, depth, events, r->err);
+    enum mt_status status = mt_machine_init(&m, b, depth, r->o->max_events, r->err);
     if (status == MT_OK) {
+        r->machine = &m;
+        limit_events(r);
         status = run_reader(r, &m, layer);
     }
     r->source.bare_list = m.bare_list;
     r->source.bytes = r->in.base + (uint64_t)(r->in.at - r->in.window);
     int last_key = m.last_key;
+    r->machine = NULL;
     mt_machine_release(&m);
     if (status != MT_OK) {
         mt_builder_free(b);

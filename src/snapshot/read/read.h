@@ -12,8 +12,10 @@ struct mt_read_options {
     uint64_t max_input; /* unpacked bytes, 0 = no limit */
     uint32_t max_depth; /* nesting, 0 = the default of 1000 */
     /* Events, each as often as a list with it is named; as many blocks and entries of history may
-     * be copied for lists that are named again. 0 = 2^32 - 1 events, and 65,536 copies and one more
-     * for each 16 bytes read. */
+     * be copied for lists that are named again, and as many values, lists and dictionaries be no
+     * records. 0 = a million events and one more for each byte of the file as it lies there
+     * (packed), 65,536 copies and one more for each 16 bytes read, a million lists and dictionaries
+     * and one more for each 64 bytes. */
     uint64_t max_events;
     bool salvage; /* keep what was whole before a damage */
     uint64_t hash_seed;

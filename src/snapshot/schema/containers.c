@@ -9,28 +9,27 @@
 #include <string.h>
 
 #include "snapshot/schema/machine.h"
-#include "support/units.h"
 
 /* ---- containers ---- */
 
 /*
  * A list or dictionary that becomes records or a stack is used again at once; what remains are a
  * list for each segment and each block's history, for which a file has 100 bytes and more, and what
- * no PyTorch wrote. Such a one takes 200 bytes of memory, and two of the file. A million at first,
- * then one for each 64 bytes read; or as many as the user allows events.
+ * no PyTorch wrote. Such a one takes 200 bytes of memory, and two of the file.
  */
 static enum mt_status allow_container(const struct mt_machine *m)
 {
-    enum { FREE_CONTAINERS = 1000000, BYTES_PER_CONTAINER = 64 };
-    uint64_t most = FREE_CONTAINERS + m->offset / BYTES_PER_CONTAINER;
-    uint64_t told = m->max_events < UINT32_MAX ? m->max_events : 0;
-    most = told > most ? told : most;
-    if (m->containers.n < most) {
-        return MT_OK;
-    }
-    (void)mt_fail(m->err, MT_LIMIT, m->offset,
-                  "more than %s lists and dictionaries that are no records", mt_count_text(most).s);
-    return mt_hint(m->err, "raise the limit with --max-events N if you trust the file");
+    enum { BYTES_PER_CONTAINER = 64 };
+    return mt_machine_allow(m, m->containers.n, BYTES_PER_CONTAINER,
+                            "lists and dictionaries that are no records");
+}
+
+/* An item is a word here and a value of 16 bytes once the container is sealed. */
+static enum mt_status allow_items(const struct mt_machine *m, size_t more)
+{
+    enum { BYTES_PER_ITEM = 32 };
+    return mt_machine_allow(m, m->n_items + more - 1, BYTES_PER_ITEM,
+                            "items of lists and dictionaries that are no records");
 }
 
 enum mt_status mt_container_new(struct mt_machine *m, enum mt_container_kind kind, uint32_t memo,
@@ -63,6 +62,7 @@ static void recycle(struct mt_machine *m, mt_word w)
 {
     struct mt_container *c = mt_container_of(m, w);
     if (!c->pinned && mt_vec_push(&m->free_containers, (uint32_t)mt_word_payload(w))) {
+        m->n_items -= c->items.n;
         c->items.n = 0;
     }
 }
@@ -81,9 +81,11 @@ enum mt_status mt_container_add(struct mt_machine *m, mt_word w, size_t from, si
     if (n == 0) {
         return MT_OK;
     }
+    MT_TRY(allow_items(m, n));
     if (!mt_vec_reserve(&c->items, c->items.n + n)) {
         return mt_fail_nomem(m->err);
     }
+    m->n_items += n;
     memcpy(c->items.v + c->items.n, m->stack.v + from, n * sizeof(mt_word));
     c->items.n += n;
     for (size_t i = 0; i < n; i++) {

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "snapshot/schema/fields.h"
+#include "support/units.h"
 
 struct event_parts {
     struct mt_event event;
@@ -146,8 +147,10 @@ enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_
     MT_TRY(mt_record_shape(m, f.present, f.action_name, &f.event.shape));
     size_t index = mt_builder_n_events(m->builder);
     if (index >= m->max_events) {
-        mt_fail(m->err, MT_LIMIT, m->offset, "more than %" PRIu64 " events", m->max_events);
-        return mt_hint(m->err, "raise the limit with --max-events N");
+        mt_fail(m->err, MT_LIMIT, m->offset, "more than %s events, at byte %" PRIu64,
+                mt_count_text(m->max_events).s, m->offset);
+        return mt_hint(m->err, "real files have fewer events than bytes, packed too; raise the "
+                               "limit with --max-events N if you trust the file");
     }
     if (!mt_builder_event(m->builder, &f.event)) {
         return mt_fail_nomem(m->err);

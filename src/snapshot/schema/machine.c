@@ -15,6 +15,7 @@
 
 #include "support/bytes.h"
 #include "support/hash.h"
+#include "support/units.h"
 
 enum { MIN_STACK = 64 };
 
@@ -23,8 +24,12 @@ enum { MIN_STACK = 64 };
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,
                                uint64_t max_events, struct mt_error *err)
 {
-    *m = (struct mt_machine){
-        .builder = b, .err = err, .max_depth = max_depth, .max_events = max_events, .last_key = -1};
+    *m = (struct mt_machine){.builder = b,
+                             .err = err,
+                             .max_depth = max_depth,
+                             .told_events = max_events,
+                             .max_events = max_events ? max_events : UINT32_MAX,
+                             .last_key = -1};
     m->guesses.v = mt_mem_zalloc(MT_STACK_GUESSES, sizeof *m->guesses.v);
     if (!m->guesses.v || !mt_vec_reserve(&m->stack, MIN_STACK)) { /* the hot loop wants a pointer */
         return mt_fail_nomem(err);
@@ -53,30 +58,80 @@ void mt_machine_release(struct mt_machine *m)
     mt_schema_release(&m->schema);
 }
 
-/* ---- scalars ---- */
+/* ---- limits ---- */
 
-static enum mt_status push(struct mt_machine *m, mt_word w)
+enum mt_status mt_machine_allow(const struct mt_machine *m, size_t n, unsigned bytes_each,
+                                const char *what)
 {
-    return MT_LIKELY(mt_machine_push(m, w)) ? MT_OK : mt_fail_nomem(m->err);
+    enum { FREE = 1000000 };
+    uint64_t most = FREE + m->offset / bytes_each;
+    most = m->told_events > most ? m->told_events : most;
+    if (MT_LIKELY(n < most)) {
+        return MT_OK;
+    }
+    (void)mt_fail(m->err, MT_LIMIT, m->offset, "more than %s %s, at byte %" PRIu64,
+                  mt_count_text(most).s, what, m->offset);
+    return mt_hint(m->err, "raise the limit with --max-events N if you trust the file");
 }
+
+/* Python's writer appends a thousand items at a time; the C++ one pushes a whole list, of which
+ * each item has 50 bytes and more (an event) but is one word when the next comes. */
+enum mt_status mt_machine_grow_stack(struct mt_machine *m)
+{
+    enum { BYTES_PER_WORD = 32 };
+    MT_TRY(mt_machine_allow(m, m->stack.n, BYTES_PER_WORD, "values that no list has taken yet"));
+    return mt_vec_reserve(&m->stack, m->stack.n + 1) ? MT_OK : mt_fail_nomem(m->err);
+}
+
+/* Numbers of eight bytes that are no small integers. */
+static enum mt_status allow_number(const struct mt_machine *m, size_t n)
+{
+    enum { BYTES_PER_NUMBER = 64 };
+    return mt_machine_allow(m, n, BYTES_PER_NUMBER, "floats or integers of 60 bits and more");
+}
+
+/* Short strings pack badly, so that a small file has few of them. */
+static enum mt_status allow_string(struct mt_machine *m, uint32_t id, size_t n)
+{
+    enum { LONG_STRING = 256, FREE_BYTES = 256 << 20, BYTES_PER_BYTE = 8 };
+    if (MT_LIKELY(n < LONG_STRING) || id <= m->newest_string) {
+        return MT_OK;
+    }
+    m->newest_string = id;
+    m->long_bytes += n;
+    uint64_t most = m->offset / BYTES_PER_BYTE;
+    most = most > FREE_BYTES ? most : FREE_BYTES;
+    return m->long_bytes <= most
+               ? MT_OK
+               : mt_fail(m->err, MT_LIMIT, m->offset,
+                         "more than %s bytes of different strings at byte %" PRIu64
+                         "; no snapshot has so many",
+                         mt_count_text(most).s, m->offset);
+}
+
+/* ---- scalars ---- */
 
 enum mt_status mt_machine_push_u64(struct mt_machine *m, uint64_t magnitude, bool negative)
 {
     if (magnitude <= (uint64_t)MT_WORD_INT_MAX) {
-        return push(m, mt_word_from_int(negative ? -(int64_t)magnitude : (int64_t)magnitude));
+        return mt_machine_push(
+            m, mt_word_from_int(negative ? -(int64_t)magnitude : (int64_t)magnitude));
     }
+    MT_TRY(allow_number(m, m->wides.n));
     if (!mt_vec_push(&m->wides, magnitude)) {
         return mt_fail_nomem(m->err);
     }
-    return push(m, mt_word_make(MT_TAG_WIDE, (uint64_t)(m->wides.n - 1) << 1 | negative));
+    return mt_machine_push(m,
+                           mt_word_make(MT_TAG_WIDE, (uint64_t)(m->wides.n - 1) << 1 | negative));
 }
 
 enum mt_status mt_machine_push_float(struct mt_machine *m, double x)
 {
+    MT_TRY(allow_number(m, m->floats.n));
     if (!mt_vec_push(&m->floats, x)) {
         return mt_fail_nomem(m->err);
     }
-    return push(m, mt_word_make(MT_TAG_FLOAT, m->floats.n - 1));
+    return mt_machine_push(m, mt_word_make(MT_TAG_FLOAT, m->floats.n - 1));
 }
 
 /* JSON writes every file name and function again and again: where length, beginning and end are
@@ -107,13 +162,16 @@ static uint32_t recent_str(struct mt_machine *m, const uint8_t *p, size_t n)
 enum mt_status mt_machine_push_str(struct mt_machine *m, const void *p, size_t n)
 {
     uint32_t id = recent_str(m, p, n);
-    return id ? push(m, mt_word_make(MT_TAG_STR, id)) : mt_fail_nomem(m->err);
+    MT_TRY(allow_string(m, id, n));
+    return id ? mt_machine_push(m, mt_word_make(MT_TAG_STR, id)) : mt_fail_nomem(m->err);
 }
 
 enum mt_status mt_machine_push_raw(struct mt_machine *m, const void *p, size_t n, bool is_bytes)
 {
-    uint64_t id = mt_builder_str(m->builder, p, n);
-    return id ? push(m, mt_word_make(MT_TAG_RAW, id << 1 | is_bytes)) : mt_fail_nomem(m->err);
+    uint32_t id = mt_builder_str(m->builder, p, n);
+    MT_TRY(allow_string(m, id, n));
+    return id ? mt_machine_push(m, mt_word_make(MT_TAG_RAW, (uint64_t)id << 1 | is_bytes))
+              : mt_fail_nomem(m->err);
 }
 
 uint32_t mt_machine_short_str(struct mt_machine *m, const uint8_t *p, size_t n)
@@ -319,7 +377,7 @@ enum mt_status mt_machine_tuple(struct mt_machine *m, size_t from)
         MT_TRY(mt_container_add(m, w, from, n));
     }
     m->stack.n = from;
-    return push(m, w);
+    return mt_machine_push(m, w);
 }
 
 enum mt_status mt_machine_identity(struct mt_machine *m)
@@ -368,7 +426,7 @@ enum mt_status mt_machine_dup(struct mt_machine *m)
     if (mt_word_tag(w) == MT_TAG_CONTAINER) {
         mt_container_of(m, w)->duplicated = true;
     }
-    return push(m, w);
+    return mt_machine_push(m, w);
 }
 
 /* What becomes of a list or dictionary is told to one memo entry only. */
@@ -409,6 +467,10 @@ enum mt_status mt_machine_put(struct mt_machine *m, uint64_t index)
         memset(m->key_refs, 0, sizeof m->key_refs);
         mt_stack_guess_forget(&m->guesses);
     }
+    enum { BYTES_PER_ENTRY = 16 }; /* PyTorch's pickles have 28 and more */
+    if (index >= m->memo.packed.cap || m->memo.wide.n == m->memo.wide.cap) {
+        MT_TRY(mt_machine_allow(m, index, BYTES_PER_ENTRY, "entries of the memo"));
+    }
     return mt_memo_put(&m->memo, index, w) ? MT_OK : mt_fail_nomem(m->err);
 }
 
@@ -421,7 +483,7 @@ enum mt_status mt_machine_get(struct mt_machine *m, uint64_t index)
     if (mt_word_tag(w) == MT_TAG_CONTAINER) {
         mt_container_of(m, w)->duplicated = true;
     }
-    return push(m, w);
+    return mt_machine_push(m, w);
 }
 
 enum mt_status mt_machine_remember(struct mt_machine *m, uint32_t memo, mt_word w)

@@ -50,7 +50,8 @@ struct mt_machine {
     struct mt_error *err;
     uint64_t offset;
     uint32_t max_depth;
-    uint64_t max_events;
+    uint64_t told_events; /* what the user allows, 0 = nothing said */
+    uint64_t max_events;  /* so many, or what the reader finds right for the file */
 
     MT_VEC(mt_word) stack;
     MT_VEC(uint32_t) marks; /* stack heights */
@@ -80,19 +81,39 @@ struct mt_machine {
     } last_pair;
     struct mt_stack_guesses guesses;
     uint32_t column_defaults[MT_COLUMN_COUNT]; /* of the builder */
-    bool torn;      /* memory ran out in the middle of a fast path: nothing may be tried again */
-    bool bare_list; /* finished: the top was a list of segments */
-    int last_key;   /* finished: enum mt_top_key of the dictionary's last one, -1: none */
+    bool torn;         /* memory ran out in the middle of a fast path: nothing may be tried again */
+    bool bare_list;    /* finished: the top was a list of segments */
+    size_t n_items;    /* in all containers */
+    size_t long_bytes; /* of long strings */
+    uint32_t newest_string; /* the highest id that they have */
+    int last_key;           /* finished: enum mt_top_key of the dictionary's last one, -1: none */
 };
 
+/* max_events: 0 = as many as have ids. */
 enum mt_status mt_machine_init(struct mt_machine *m, struct mt_builder *b, uint32_t max_depth,
                                uint64_t max_events, struct mt_error *err) MT_NODISCARD;
 void mt_machine_release(struct mt_machine *m);
 
-/* Room for one more word. */
-static inline bool mt_machine_push(struct mt_machine *m, mt_word w)
+/*
+ * Whether there may be one more of something of which there are n: a million at first, then one for
+ * each `bytes_each` bytes read, or as many as the user allows events. For what is no record:
+ * PyTorch writes little of it, and a file of few bytes, or of gzip, could ask for all memory with
+ * it. Errors: MT_LIMIT, "more than 1,000,000 `what`".
+ */
+enum mt_status mt_machine_allow(const struct mt_machine *m, size_t n, unsigned bytes_each,
+                                const char *what) MT_NODISCARD;
+
+/* Makes room on the stack. Errors: MT_LIMIT, MT_NOMEM. */
+enum mt_status mt_machine_grow_stack(struct mt_machine *m) MT_NODISCARD;
+
+/* Pushes one word. Errors: MT_LIMIT, MT_NOMEM. */
+MT_NODISCARD static inline enum mt_status mt_machine_push(struct mt_machine *m, mt_word w)
 {
-    return mt_vec_push(&m->stack, w);
+    if (MT_UNLIKELY(m->stack.n == m->stack.cap)) {
+        MT_TRY(mt_machine_grow_stack(m));
+    }
+    m->stack.v[m->stack.n++] = w;
+    return MT_OK;
 }
 
 /* Integers of any width become words. Errors: MT_NOMEM. */
