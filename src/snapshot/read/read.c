@@ -328,6 +328,30 @@ static enum mt_status limit_devices(const struct mt_snapshot *s, struct mt_error
                                        "more than 1,024 devices have segments or events");
 }
 
+/* An annotation of no device belongs to each that has a trace, and is sorted in for each: of eight
+ * devices the file has five bytes for each time that one counts. */
+static enum mt_status limit_annotations(const struct reading *r, const struct mt_snapshot *s)
+{
+    enum { FREE = 4000000, BYTES_PER_COPY = 4 };
+    uint64_t of_none = 0;
+    uint64_t traced = 0;
+    for (size_t i = 0; i < s->n_annotations; i++) {
+        of_none += s->annotations[i].device < 0;
+    }
+    for (size_t i = 0; i < s->n_traces; i++) {
+        traced += s->traces[i].n > 0; /* 1,024 at most */
+    }
+    uint64_t most = FREE + r->source.bytes / BYTES_PER_COPY;
+    most = r->o->max_events > most ? r->o->max_events : most;
+    if (of_none * traced <= most) {
+        return MT_OK;
+    }
+    (void)mt_fail(r->err, MT_LIMIT, MT_NO_OFFSET,
+                  "%" PRIu64 " annotations of no device, for each of %" PRIu64 " devices", of_none,
+                  traced);
+    return mt_hint(r->err, "raise the limit with --max-events N if you trust the file");
+}
+
 static enum mt_status read_content(struct reading *r, enum layer layer, struct mt_snapshot *out)
 {
     struct mt_builder *b = mt_builder_new(r->o->hash_seed);
@@ -360,6 +384,7 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
     limit_copies(r, b);
     MT_TRY(mt_builder_finish(b, out, r->err));
     status = limit_devices(out, r->err);
+    status = status == MT_OK ? limit_annotations(r, out) : status;
     if (status != MT_OK) {
         mt_snapshot_release(out);
         return status;
