@@ -351,6 +351,20 @@ static void try_value(const struct mt_command *verb, const struct mt_option_ref 
                   verb->name, o->name, err.text);
 }
 
+/* A parser of an option's own takes a value, or says what was wrong with it. */
+static void try_custom(const struct mt_command *verb, const struct mt_option_ref *ref,
+                       const char *text)
+{
+    struct mt_error err = {0};
+    enum mt_status status = mt_option_set_value(ref, text, &err);
+    ck_assert_msg(status == MT_OK || ((status == MT_USAGE || status == MT_NOMEM) && *err.text),
+                  "%s --%s '%s': %d %s", verb->name, ref->option->name, text, status, err.text);
+    bool number = strspn(text, "-0123456789") == strlen(text);
+    ck_assert_msg(status == MT_OK || !number || !strstr(err.text, "is not a number") ||
+                      strstr(err.text, " from "),
+                  "%s --%s '%s': no range: %s", verb->name, ref->option->name, text, err.text);
+}
+
 START_TEST(hostile_values_of_all_verbs)
 {
     size_t tried = 0;
@@ -362,6 +376,10 @@ START_TEST(hostile_values_of_all_verbs)
             enum mt_option_kind kind = all.refs[i].option->kind;
             bool number = kind == MT_OPTION_INT || kind == MT_OPTION_U64 ||
                           kind == MT_OPTION_NUMBER || kind == MT_OPTION_SIZE;
+            bool custom = kind == MT_OPTION_CUSTOM && mt_option_has_arg(all.refs[i].option);
+            for (size_t k = 0; custom && k < MT_COUNT(HOSTILE); k++) {
+                try_custom(MT_COMMANDS[v], &all.refs[i], HOSTILE[k]);
+            }
             for (size_t k = 0; number && k < MT_COUNT(HOSTILE); k++, tried++) {
                 try_value(MT_COMMANDS[v], &all.refs[i], HOSTILE[k]);
             }

@@ -48,7 +48,7 @@ static enum mt_status parse_stream(void *field, const char *text, struct mt_erro
     if (!mt_u64_parse(mt_str_from(text), &f->stream)) {
         return wrong(err, text,
                      "a stream: a handle such as 0x55d0c0de or the number that is "
-                     "printed for it");
+                     "printed for it, below 2^64");
     }
     f->has_stream = true;
     f->stream_is_index = strncmp(text, "0x", 2) != 0 && f->stream <= MAX_STREAM_NUMBER;
@@ -86,7 +86,9 @@ static enum mt_status parse_pool(void *field, const char *text, struct mt_error 
     }
     if (!parse_pool_id(text, &f->pool_id)) {
         static const char *const NAMES[] = {"small", "large", "default", "private"};
-        (void)wrong(err, text, "one of: small, large, default, private, or an id such as 2,0");
+        (void)wrong(
+            err, text,
+            "one of: small, large, default, private, or an id such as 2,0, each below 2^63");
         return mt_hint_near(err, text, NAMES, MT_COUNT(NAMES));
     }
     f->pool = MT_POOL_IS_ID;

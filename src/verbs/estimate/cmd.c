@@ -49,7 +49,9 @@ static enum mt_status parse_params(void *field, const char *text, struct mt_erro
     }
     if (end == text || *end || !(x > 0) || x * scale < 1 || x * scale > 1e15) {
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
-                       "'%.60s' is not a number of parameters such as 7B, 350M or 124439808", text);
+                       "'%.60s' is not a number of parameters from 1 to 1000T, such as 7B, 350M or "
+                       "124439808",
+                       text);
     }
     if (scale < 2 && x < FEWEST_PARAMS) {
         mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%.40s without a unit is %.40s parameter%s", text,
