@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "print/report.h"
+#include "support/hash.h"
 
 struct mark {
     uint32_t name; /* string id */
@@ -24,6 +25,7 @@ struct slice {
     uint32_t name; /* string id */
     int64_t from_us, to_us;
     bool open;
+    uint32_t before; /* the one of this name that was open when this began, + 1 */
 };
 
 struct tracing {
@@ -32,6 +34,7 @@ struct tracing {
     int32_t device;
     bool timed;
     MT_VEC(struct slice) slices;
+    struct mt_idmap last; /* name -> the last slice that is open, + 1 */
 };
 
 /* ---- one event of the format ---- */
@@ -113,16 +116,18 @@ static void put_counters(struct tracing *t)
 
 static bool add_mark(struct tracing *t, const struct mark *m)
 {
+    uint32_t *found = mt_idmap_find(&t->last, m->name);
+    uint32_t open = found ? *found : 0;
     if (m->start) {
-        return mt_vec_push(&t->slices, ((struct slice){m->name, m->time_us, m->time_us, true}));
+        struct slice slice = {m->name, m->time_us, m->time_us, true, open};
+        return mt_vec_push(&t->slices, slice) &&
+               mt_idmap_put(&t->last, m->name, (uint32_t)t->slices.n);
     }
-    for (size_t i = t->slices.n; i > 0; i--) {
-        struct slice *slice = &t->slices.v[i - 1];
-        if (slice->open && slice->name == m->name) {
-            slice->to_us = m->time_us;
-            slice->open = false;
-            break;
-        }
+    if (open) {
+        struct slice *slice = &t->slices.v[open - 1];
+        slice->to_us = m->time_us;
+        slice->open = false;
+        *found = slice->before;
     }
     return true; /* an END without START began before the recording */
 }
@@ -284,6 +289,7 @@ enum mt_status mt_export_perfetto(struct mt_exporter *x, struct mt_error *err)
         bool ok = put_device(&t);
         mt_replay_release(&t.replay);
         mt_vec_release(&t.slices);
+        mt_idmap_release(&t.last);
         if (!ok) {
             return mt_fail_nomem(err);
         }
