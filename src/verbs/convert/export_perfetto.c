@@ -162,6 +162,21 @@ static bool gather_annotations(struct tracing *t)
     return true;
 }
 
+/* A name as a slice has it: its first 1,024 bytes, as in tables, since each slice writes it again.
+ */
+static struct mt_str shown_name(const struct tracing *t, uint32_t id)
+{
+    enum { SHOWN = 1024 };
+    struct mt_str name = mt_snapshot_str(t->x->s, id);
+    if (name.n > SHOWN) {
+        name.n = SHOWN;
+        while (name.n > SHOWN - 4 && ((unsigned char)name.p[name.n] & 0xc0) == 0x80) {
+            name.n--; /* whole characters */
+        }
+    }
+    return name;
+}
+
 static void put_annotations(const struct tracing *t)
 {
     struct mt_sink *sink = t->x->sink;
@@ -170,7 +185,7 @@ static void put_annotations(const struct tracing *t)
         const struct slice *slice = &t->slices.v[i];
         int64_t to = slice->open && end > slice->from_us ? end : slice->to_us;
         begin_event(t, "X", slice->from_us);
-        mt_sink_json_str(sink, mt_snapshot_str(t->x->s, slice->name));
+        mt_sink_json_str(sink, shown_name(t, slice->name));
         mt_sink_text(sink, ",\"cat\":\"annotation\",\"dur\":");
         mt_sink_i64(sink, to > slice->from_us ? to - slice->from_us : 0);
         mt_sink_char(sink, '}');
