@@ -210,6 +210,35 @@ static int foreign(void)
     return 5;
 }
 
+static void *last_thread(void *ignored)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    take(MIB);
+    puts("the last one");
+    return ignored;
+}
+
+static int first_ends(void)
+{
+    pthread_t t;
+    take(MIB);
+    EXPECT(pthread_create(&t, NULL, last_thread, NULL) == 0);
+    pthread_exit(NULL);
+}
+
+static int first_ends_alone(void)
+{
+    take(MIB);
+    pthread_exit(NULL);
+}
+
+static int cleared_environment(void)
+{
+    EXPECT(clearenv() == 0);
+    take(MIB);
+    return 5;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -225,7 +254,10 @@ static const struct {
              {"exec", exec_loop},
              {"many-oom", many_out_of_memory},
              {"deep", deep},
-             {"foreign", foreign}};
+             {"foreign", foreign},
+             {"first-ends", first_ends},
+             {"first-ends-alone", first_ends_alone},
+             {"cleared-environment", cleared_environment}};
 
 int main(int argc, char **argv)
 {

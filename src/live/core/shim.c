@@ -22,6 +22,7 @@
 #include "support/mem.h"
 #include "support/str.h"
 
+#include "live/core/environment.h"
 #include "live/dump/crash.h"
 #include "live/dump/dump_lock.h"
 #include "live/dump/dumper.h"
@@ -194,10 +195,10 @@ static void start_recording(const char *text)
 
 static void name_snapshots(void)
 {
-    const char *rank = getenv("RANK");
+    const char *rank = mt_live_env("RANK");
     struct mt_error err;
-    shim.live->list = getenv("MEMTOOL_CAPTURE_LIST");
-    mt_snapshot_names_begin(&shim.live->names, getenv("MEMTOOL_CAPTURE_SINCE"));
+    shim.live->list = mt_live_env("MEMTOOL_CAPTURE_LIST");
+    mt_snapshot_names_begin(&shim.live->names, mt_live_env("MEMTOOL_CAPTURE_SINCE"));
     if (rank && !mt_record_rank_check(rank, &err)) {
         say(err.text);
     }
@@ -208,9 +209,9 @@ static void name_snapshots(void)
  * threads may make one, the first one's is kept. */
 static void attempt(void)
 {
-    const struct mt_live_options o = {.library = getenv("MEMTOOL_CUDA_LIBRARY"),
-                                      .conf = getenv("MEMTOOL_ALLOC_CONF"),
-                                      .rank = getenv("RANK")};
+    const struct mt_live_options o = {.library = mt_live_env("MEMTOOL_CUDA_LIBRARY"),
+                                      .conf = mt_live_env("MEMTOOL_ALLOC_CONF"),
+                                      .rank = mt_live_env("RANK")};
     struct attempt *none = NULL, *own = mt_mem_zalloc(1, sizeof *own);
     if (own && mt_live_new(&o, &own->live, &own->err) != MT_OK) {
         own->live = NULL;
@@ -238,7 +239,7 @@ static void begin(void)
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     atexit(at_exit);
     name_snapshots();
-    const char *record = getenv("MEMTOOL_RECORD");
+    const char *record = mt_live_env("MEMTOOL_RECORD");
     if (record) {
         start_recording(record);
     }

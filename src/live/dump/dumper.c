@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "live/core/own_thread.h"
 
 /* A system clock that is set must not put off what comes by the clock. */
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
@@ -89,20 +90,13 @@ static void *work(void *ctx)
 enum mt_status mt_dumper_start(struct mt_dumper *d, struct mt_error *err)
 {
     pthread_t thread;
-    sigset_t all, before;
     if (sem_init(&d->wake, 0, 0) != 0) {
         return mt_fail_nomem(err);
     }
     atomic_store(&d->pid, (int)getpid());
-    /* the program's signals go to the program's threads */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, work, d);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    if (!mt_own_thread_start(&thread, work, d)) {
         return mt_fail_nomem(err);
     }
-    pthread_detach(thread);
     return MT_OK;
 }
 

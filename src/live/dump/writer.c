@@ -6,12 +6,12 @@
  */
 #include "live/dump/writer.h"
 
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "support/mem.h"
 
+#include "live/core/own_thread.h"
 #include "live/dump/dump_lock.h"
 
 enum { NAP_NS = 50000, LONGEST_NAP_NS = 2000000 };
@@ -50,31 +50,11 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* Signals of the program's go to the program's threads; faults are this one's own. */
-static void block_signals(sigset_t *before)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    sigset_t all;
-    sigfillset(&all);
-    for (size_t i = 0; i < MT_COUNT(faults); i++) {
-        sigdelset(&all, faults[i]);
-    }
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
 enum mt_status mt_writer_start(struct mt_writer *w, struct mt_error *err)
 {
-    sigset_t before;
-    if (sem_init(&w->wake, 0, 0) != 0) {
+    if (sem_init(&w->wake, 0, 0) != 0 || !mt_own_thread_start(&w->thread, work, w)) {
         return mt_fail_nomem(err);
     }
-    block_signals(&before);
-    int failed = pthread_create(&w->thread, NULL, work, w);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
-        return mt_fail_nomem(err);
-    }
-    pthread_detach(w->thread);
     atomic_store(&w->pid, (int)getpid());
     return MT_OK;
 }

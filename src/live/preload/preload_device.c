@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -17,6 +16,7 @@
 
 #include "live/preload/preload.h"
 #include "live/preload/preload_doors.h"
+#include "live/core/own_thread.h"
 #include "live/core/recorder.h"
 
 enum { POOLS_MAX = 64, PATIENCE_S = 2, BUS_ID_MAX = 32 };
@@ -320,15 +320,7 @@ static struct question *new_question(uint64_t devices_asked)
 static bool start(struct question *q)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all); /* the program's signals go to the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, work, q);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed == 0) {
-        pthread_detach(thread);
-    }
-    return failed == 0;
+    return mt_own_thread_start(&thread, work, q);
 }
 
 static bool answered(struct question *q)

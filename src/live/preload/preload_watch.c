@@ -15,6 +15,7 @@
 #include "support/mem.h"
 #include "support/str.h"
 
+#include "live/core/environment.h"
 #include "live/preload/preload.h"
 #include "live/preload/preload_device.h"
 #include "live/preload/preload_early.h"
@@ -47,7 +48,7 @@ bool mt_preload_on(void)
 {
     int mode = atomic_load_explicit(&watch->mode, memory_order_relaxed);
     if (MT_UNLIKELY(mode == UNKNOWN)) {
-        mode = mode_of(getenv("MEMTOOL_PRELOAD"));
+        mode = mode_of(mt_live_env("MEMTOOL_PRELOAD"));
         atomic_store_explicit(&watch->mode, mode, memory_order_relaxed);
     }
     return mode != OFF;
@@ -65,7 +66,7 @@ static void safe_copy(const char *text, char *out, size_t size)
 
 static void tell_unknown(void)
 {
-    const char *text = getenv("MEMTOOL_PRELOAD");
+    const char *text = mt_live_env("MEMTOOL_PRELOAD");
     char line[160], value[40];
     if (atomic_exchange(&watch->told, true) || !text || !*text || mode_of(text) != OFF) {
         return;
@@ -111,7 +112,7 @@ static void default_settings(struct mt_record_settings *s)
 /* What was wrong with them stays in `err`, as MT_USAGE. */
 static void read_settings(struct mt_record_settings *s, struct mt_error *err)
 {
-    const char *text = getenv("MEMTOOL_RECORD");
+    const char *text = mt_live_env("MEMTOOL_RECORD");
     default_settings(s);
     enum mt_status status = text ? mt_record_settings_parse(s, mt_str_from(text), err) : MT_OK;
     if (status != MT_OK) {
@@ -128,8 +129,8 @@ static void read_settings(struct mt_record_settings *s, struct mt_error *err)
 
 static enum mt_status make_recorder(struct attempt *a)
 {
-    const char *rank = getenv("RANK");
-    const struct mt_live_options o = {.conf = getenv("MEMTOOL_ALLOC_CONF"),
+    const char *rank = mt_live_env("RANK");
+    const struct mt_live_options o = {.conf = mt_live_env("MEMTOOL_ALLOC_CONF"),
                                       .rank = rank ? rank : "0"};
     if (atomic_load(&watch->mode) != CACHE) {
         return mt_recorder_new(&a->recorder, &a->err);
@@ -185,9 +186,9 @@ static void start(const struct attempt *a)
 static void begin(void)
 {
     struct attempt *first = atomic_load(&watch->attempt);
-    const char *rank = getenv("RANK");
-    watch->list = getenv("MEMTOOL_CAPTURE_LIST");
-    watch->since = getenv("MEMTOOL_CAPTURE_SINCE");
+    const char *rank = mt_live_env("RANK");
+    watch->list = mt_live_env("MEMTOOL_CAPTURE_LIST");
+    watch->since = mt_live_env("MEMTOOL_CAPTURE_SINCE");
     watch->rank = rank ? rank : "0";
     if (first && first->recorder) {
         start(first);
