@@ -73,7 +73,9 @@ static const struct {
             {"simulate/churn_splitgc.pickle.gz", 3 * GIB},
             {"simulate/churn_splitgc.pickle.gz", 0},
             {"simulate/churn_expandable.pickle.gz", 3 * GIB},
-            {"simulate/churn_expandable.pickle.gz", 0}};
+            {"simulate/churn_expandable.pickle.gz", 0},
+            {"simulate/graphs_shared.pickle.gz", 0},
+            {"simulate/graphs_own_expandable.pickle.gz", 0}};
 
 START_TEST(real_recordings_come_out_exactly)
 {
@@ -83,6 +85,28 @@ START_TEST(real_recordings_come_out_exactly)
     ck_assert_msg(is_exact(&run), "%s: %llu of %llu addresses", REAL[_i].name,
                   (unsigned long long)run.fidelity.placements_matched,
                   (unsigned long long)run.fidelity.placements_recorded);
+    mt_sim_run_release(&run);
+    mt_sim_free(sim);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
+/* One file under another setting reserves at its peak what PyTorch reserved under that. */
+START_TEST(pools_of_captures_come_out_under_other_settings)
+{
+    struct mt_snapshot s = load("simulate/graphs_shared.pickle.gz");
+    struct mt_sim *sim = open_sim(&s, 0);
+    struct mt_sim_run recorded = replay(sim), run;
+    struct mt_alloc_settings expandable;
+    mt_alloc_settings_default(&expandable);
+    expandable.expandable_segments = true;
+    ck_assert_int_eq(
+        mt_sim_what_if(sim, &expandable, MT_STR("expandable_segments:True"), &run, NULL, &err),
+        MT_OK);
+    ck_assert_uint_eq(recorded.peak.reserved, 1161822208);
+    ck_assert_uint_eq(run.peak.reserved, 1033895936);
+    ck_assert_uint_eq(run.n_ooms, 0);
+    mt_sim_run_release(&recorded);
     mt_sim_run_release(&run);
     mt_sim_free(sim);
     mt_snapshot_release(&s);
@@ -359,6 +383,7 @@ int main(void)
 {
     TCase *t = tcase_create("simulate");
     tcase_add_loop_test(t, real_recordings_come_out_exactly, 0, (int)MT_COUNT(REAL));
+    tcase_add_test(t, pools_of_captures_come_out_under_other_settings);
     tcase_add_test(t, every_counter_is_pytorchs);
     tcase_add_loop_test(t, written_runs_replay_exactly, 0, (int)MT_COUNT(CONFS));
     tcase_add_test(t, cut_recordings);

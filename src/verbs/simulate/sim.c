@@ -55,6 +55,9 @@ enum mt_status mt_sim_load(const struct mt_snapshot *s, int32_t device,
         if (status == MT_OK && !sim->complete) {
             status = mt_sim_rebuild(sim, &left, err);
         }
+        if (status == MT_OK) {
+            status = mt_sim_assign_pools(sim, err);
+        }
     }
     mt_vec_release(&left.ghosts);
     mt_vec_release(&left.segments);
@@ -72,6 +75,7 @@ void mt_sim_free(struct mt_sim *sim)
     if (sim) {
         mt_vec_release(&sim->ops);
         mt_vec_release(&sim->pools);
+        mt_vec_release(&sim->pool_ends);
         mt_vec_release(&sim->releases);
         mt_vec_release(&sim->start.segments);
         mt_vec_release(&sim->start.blocks);

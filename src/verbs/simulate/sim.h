@@ -50,6 +50,12 @@ struct learner {
     uint64_t below; /* something was; UINT64_MAX: never */
 };
 
+/* The program has no more use for a private pool: from this op on it can be released. */
+struct pool_end {
+    size_t op;
+    uint16_t pool;
+};
+
 /* A run of releases among the ops, as it was before a replay decided what it is. */
 struct undecided {
     size_t op;
@@ -68,6 +74,7 @@ struct mt_sim {
     mt_torch_release release;
     MT_VEC(struct mt_pool_id) pools; /* those of the snapshot, then those that only segments name */
     MT_VEC(struct op) ops;
+    MT_VEC(struct pool_end) pool_ends; /* ascending */
     uint32_t n_slots;
     bool has_pending;
     bool complete;
@@ -136,21 +143,21 @@ enum mt_status mt_sim_make_program(struct mt_sim *sim, struct leftovers *left, s
 
 /* ---- sim_pools.c ---- */
 
-/* Where private pools lie at the end: what an event without pool id is looked up in. */
-struct pool_ranges {
-    struct pool_range *v;
-    size_t n;
-};
-enum mt_status mt_pool_ranges_init(struct pool_ranges *p, const struct mt_sim *sim,
-                                   struct mt_error *err) MT_NODISCARD;
-void mt_pool_ranges_release(struct pool_ranges *p);
-uint16_t mt_pool_ranges_find(const struct pool_ranges *p, const struct mt_sim *sim, size_t event);
+/* The index of an id in sim->pools, 0 when it is not listed. */
+uint16_t mt_sim_pool_index(const struct mt_sim *sim, struct mt_pool_id id);
+/* Fills sim->pools. */
 enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err) MT_NODISCARD;
+/* Once the program is made: the pool of each request, and sim->pool_ends. */
+enum mt_status mt_sim_assign_pools(struct mt_sim *sim, struct mt_error *err) MT_NODISCARD;
 
 /* ---- sim_start.c: what was there before ---- */
 
 enum mt_status mt_sim_rebuild(struct mt_sim *sim, struct leftovers *left, struct mt_error *err)
     MT_NODISCARD;
+struct ranges;
+/* What expandable segments had mapped before the first event; the caller releases *mapped. */
+enum mt_status mt_sim_mapped_before(const struct mt_sim *sim, struct ranges *mapped,
+                                    struct mt_error *err) MT_NODISCARD;
 
 /* ---- sim_ranges.c: sets of addresses, for the mapped parts of expandable segments ---- */
 
@@ -237,6 +244,8 @@ struct machine {
     struct sim_recorder *recorder;    /* NULL: the run is not kept */
     struct mt_sim_run *run;
     mt_alloc_block *slots;
+    bool *in_use;            /* by pool: private ones that the program still uses */
+    size_t pool_end;         /* cursor into mt_sim.pool_ends */
     struct mt_idmap pending; /* blocks between request and completion of a free -> slot */
     size_t now;              /* the event that is replayed */
     bool completing;         /* a completion of the program's own */

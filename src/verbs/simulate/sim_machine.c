@@ -79,6 +79,34 @@ static enum mt_status note_oom(struct machine *m, const struct op *op, struct mt
     return mt_vec_push(&m->run->ooms, oom) ? MT_OK : mt_fail_nomem(err);
 }
 
+/* ---- private pools ---- */
+
+/* The program's own hold on a pool: without one, the next release takes the pool's free segments.
+ */
+static enum mt_status hold_pool(struct machine *m, uint16_t pool, struct mt_error *err)
+{
+    if (pool == 0 || m->in_use[pool]) {
+        return MT_OK;
+    }
+    m->in_use[pool] = true;
+    MT_TRY(mt_alloc_pool_begin(m->alloc, pool_id(m->sim, pool), false, NULL, NULL, err));
+    mt_alloc_pool_end(m->alloc, pool_id(m->sim, pool));
+    return MT_OK;
+}
+
+static void end_pools(struct machine *m, size_t op)
+{
+    const struct mt_sim *sim = m->sim;
+    for (; m->pool_end < sim->pool_ends.n && sim->pool_ends.v[m->pool_end].op <= op;
+         m->pool_end++) {
+        uint16_t pool = sim->pool_ends.v[m->pool_end].pool;
+        if (m->in_use[pool]) {
+            m->in_use[pool] = false;
+            mt_alloc_pool_release(m->alloc, pool_id(sim, pool));
+        }
+    }
+}
+
 /* Serves op's request; *block is 0 when it was refused. */
 static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_block *block,
                             uint64_t *addr, struct mt_error *err)
@@ -90,6 +118,7 @@ static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_blo
     if (r.size == 0) {
         return MT_OK; /* PyTorch never asks for nothing: a damaged file */
     }
+    MT_TRY(hold_pool(m, op->pool, err));
     if (m->recorded) {
         mt_recorded_device_begin(m->recorded, op->event);
     }
@@ -218,6 +247,7 @@ static enum mt_status step(struct machine *m, size_t index, struct mt_error *err
 {
     const struct op *op = &m->sim->ops.v[index];
     m->now = op->event;
+    end_pools(m, index);
     switch (op->kind) {
     case OP_ALLOC: return do_alloc(m, op, err);
     case OP_FREE:
@@ -261,6 +291,10 @@ static enum mt_status restore(struct machine *m, struct mt_error *err)
             }
         }
         status = status == MT_FORMAT ? MT_OK : status;
+        if (status == MT_OK) {
+            struct mt_pool_id pool = {segment.pool.a, segment.pool.b};
+            status = hold_pool(m, mt_sim_pool_index(m->sim, pool), err);
+        }
         at += segment.n_blocks;
     }
     mt_mem_free(handles);
@@ -278,7 +312,8 @@ enum mt_status mt_sim_machine_init(struct machine *m, struct mt_sim *sim,
         options.observer = (struct mt_alloc_observer){on_event, m};
     }
     m->slots = mt_mem_zalloc(sim->n_slots, sizeof *m->slots);
-    if (!m->slots) {
+    m->in_use = mt_mem_zalloc(sim->pools.n, sizeof *m->in_use);
+    if (!m->slots || !m->in_use) {
         return mt_fail_nomem(err);
     }
     return mt_alloc_new(&options, &m->alloc, err);
@@ -307,5 +342,6 @@ void mt_sim_machine_release(struct machine *m)
 {
     mt_alloc_delete(m->alloc);
     mt_mem_free(m->slots);
+    mt_mem_free(m->in_use);
     mt_idmap_release(&m->pending);
 }

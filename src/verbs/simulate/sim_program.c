@@ -10,7 +10,6 @@
 struct scan {
     struct mt_sim *sim;
     struct leftovers *left;
-    struct pool_ranges pools;
     struct mt_idmap live;     /* block address -> slot */
     struct mt_idmap segments; /* addresses of segments that were made in the trace */
     struct mt_idmap dying;    /* slots of ghosts whose free was requested -> index of the ghost */
@@ -21,9 +20,6 @@ struct scan {
 static enum mt_status push(struct scan *c, size_t event, enum op_kind kind, uint32_t slot)
 {
     struct op op = {(uint32_t)event, slot, 0, (uint8_t)kind};
-    if (kind == OP_ALLOC || kind == OP_OOM) {
-        op.pool = mt_pool_ranges_find(&c->pools, c->sim, event);
-    }
     return mt_vec_push(&c->sim->ops, op) ? MT_OK : mt_fail_nomem(c->err);
 }
 
@@ -270,7 +266,6 @@ static size_t inside_request(const struct mt_sim *sim)
 enum mt_status mt_sim_make_program(struct mt_sim *sim, struct leftovers *left, struct mt_error *err)
 {
     struct scan c = {.sim = sim, .left = left, .err = err};
-    MT_TRY(mt_pool_ranges_init(&c.pools, sim, err));
     enum mt_status status = mt_vec_reserve(&sim->ops, sim->n / 2) ? MT_OK : mt_fail_nomem(err);
     if (status == MT_OK) {
         status = scan_from(&c, 0);
@@ -278,10 +273,9 @@ enum mt_status mt_sim_make_program(struct mt_sim *sim, struct leftovers *left, s
     size_t first = inside_request(sim);
     if (status == MT_OK && !sim->complete && first > 0) {
         scan_release(&c);
-        c = (struct scan){.sim = sim, .left = left, .pools = c.pools, .err = err};
+        c = (struct scan){.sim = sim, .left = left, .err = err};
         status = scan_from(&c, first);
     }
     scan_release(&c);
-    mt_pool_ranges_release(&c.pools);
     return status == MT_OK ? list_releases(sim, err) : status;
 }

@@ -222,30 +222,50 @@ static bool is_map_event(const struct mt_event *e)
            e->size > 0 && e->size <= UINT64_MAX - e->addr;
 }
 
+static bool is_mapped_run(const struct mt_segment *g)
+{
+    return g->expandable && g->total_size > 0 && g->total_size <= UINT64_MAX - g->addr;
+}
+
+/* The final ranges, with the events undone. */
+enum mt_status mt_sim_mapped_before(const struct mt_sim *sim, struct ranges *mapped,
+                                    struct mt_error *err)
+{
+    struct mt_device_segments walk = mt_device_segments(sim->snapshot, sim->device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        if (is_mapped_run(g)) {
+            MT_TRY(mt_ranges_add(mapped, g->addr, g->addr + g->total_size, err));
+        }
+    }
+    for (size_t i = sim->n; i-- > sim->first;) {
+        const struct mt_event *e = &sim->events[i];
+        if (is_map_event(e)) {
+            MT_TRY(e->action == MT_ACTION_SEGMENT_MAP
+                       ? mt_ranges_remove(mapped, e->addr, e->addr + e->size, err)
+                       : mt_ranges_add(mapped, e->addr, e->addr + e->size, err));
+        }
+    }
+    return MT_OK;
+}
+
 static enum mt_status find_expandables(struct rebuild *r)
 {
     const struct mt_sim *sim = r->sim;
     const struct mt_snapshot *s = sim->snapshot;
     struct mt_device_segments walk = mt_device_segments(s, sim->device);
     for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
-        if (!g->expandable || g->total_size == 0 || g->total_size > UINT64_MAX - g->addr) {
-            continue;
+        if (is_mapped_run(g)) {
+            MT_TRY(
+                note_range(r, s->streams[g->stream].handle, g, g->addr, g->addr + g->total_size));
         }
-        uint64_t high = g->addr + g->total_size;
-        MT_TRY(note_range(r, s->streams[g->stream].handle, g, g->addr, high));
-        MT_TRY(mt_ranges_add(&r->mapped, g->addr, high, r->err));
     }
     for (size_t i = sim->n; i-- > sim->first;) {
         const struct mt_event *e = &sim->events[i];
-        if (!is_map_event(e)) {
-            continue;
+        if (is_map_event(e)) {
+            MT_TRY(note_range(r, stream_handle(sim, e), NULL, e->addr, e->addr + e->size));
         }
-        MT_TRY(note_range(r, stream_handle(sim, e), NULL, e->addr, e->addr + e->size));
-        MT_TRY(e->action == MT_ACTION_SEGMENT_MAP
-                   ? mt_ranges_remove(&r->mapped, e->addr, e->addr + e->size, r->err)
-                   : mt_ranges_add(&r->mapped, e->addr, e->addr + e->size, r->err));
     }
-    return MT_OK;
+    return mt_sim_mapped_before(sim, &r->mapped, r->err);
 }
 
 static enum mt_status add_expandable(struct rebuild *r, const struct expandable *x)
