@@ -154,12 +154,13 @@ static enum mt_status what_if(struct mt_shot *shot, struct mt_sim *sim, struct m
         const struct mt_sim_bound *limit = mt_sim_limit(sim);
         shot->limit = limit->known ? limit->bytes : 0;
         shot->limit_below = limit->known && !limit->given && limit->has_below ? limit->below : 0;
-        shot->exact = recorded.fidelity.final_layout_match;
+        shot->exact = recorded.exact;
     }
-    if (status == MT_OK && !shot->expandable) {
+    bool tries = status == MT_OK && recorded.exact; /* else a what-if proves nothing */
+    if (tries && !shot->expandable) {
         status = try_conf(shot, sim, MT_SHOT_EXPANDABLE, err);
     }
-    size_t n = status == MT_OK ? mt_sim_candidates(sim, &recorded, candidates, MT_SHOT_TRIALS) : 0;
+    size_t n = tries ? mt_sim_candidates(sim, &recorded, candidates, MT_SHOT_TRIALS) : 0;
     for (size_t i = 0; i < n && status == MT_OK; i++) {
         if (strcmp(candidates[i].conf, MT_SHOT_EXPANDABLE) != 0) {
             status = try_conf(shot, sim, candidates[i].conf, err);

@@ -228,8 +228,6 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
     if (!results) {
         return mt_fail_nomem(err);
     }
-    struct mt_recorded how;
-    mt_recorded_find(&how, w->snapshot);
     for (size_t i = 0; i < n; i++) {
         const struct device_runs *d = &w->devices.v[i];
         results[i] = (struct mt_sim_result){.device = d->device,
@@ -238,7 +236,7 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
                                             .n_runs = d->runs.n,
                                             .chosen = d->chosen,
                                             .variable = mt_conf_variable_of(w->snapshot),
-                                            .watched = how.watched};
+                                            .watched = w->options.watched};
     }
     enum mt_status status;
     if (r.json) {
@@ -356,6 +354,8 @@ static int run_loaded(struct mt_cli *cli, const struct simulate_settings *x,
         return mt_cli_usage(cli, "simulate: --torch: '%s' is no release such as 2.11", x->torch);
     }
     mt_cli_note_release(cli, &x->common, release);
+    struct mt_recorded how;
+    mt_recorded_find(&how, s);
     struct mt_error err;
     struct mt_conf *confs = mt_mem_alloc(x->confs.n + 1, sizeof *confs);
     if (!confs) {
@@ -369,6 +369,7 @@ static int run_loaded(struct mt_cli *cli, const struct simulate_settings *x,
                      .options = {.release = release,
                                  .has_limit = x->limit > 0,
                                  .limit = x->limit,
+                                 .watched = how.watched,
                                  .has_capacity = x->capacity > 0,
                                  .capacity = x->capacity}};
     int exit_code = parse_confs(cli, x, release, confs);

@@ -81,25 +81,51 @@ static void print_start(const struct mt_report *r, const struct mt_sim_result *v
     mt_report_line(r, 4, "  peaks and sums count from the first event");
 }
 
-static bool is_exact(const struct mt_sim_fidelity *f)
+/* Why a replay may differ, as far as the file tells. */
+static void print_doubt(const struct mt_report *r, const struct mt_sim_result *v)
 {
-    return f->device_events_matched == f->device_events_recorded &&
-           f->device_events_made == f->device_events_recorded &&
-           f->placements_matched == f->placements_recorded && f->final_layout_match;
+    const struct mt_sim_run *run = &v->runs[0];
+    struct mt_report lines = in_lines(r);
+    struct mt_sentence b = {0};
+    size_t unsure;
+    mt_sim_ghosts(v->sim, &unsure);
+    if (run->leaves) {
+        mt_sentence_add(&b, "    the first request that differs is event %s",
+                        mt_count_text(run->leaves_event).s);
+    } else {
+        mt_sentence_add(&b, "    every request is answered as recorded");
+    }
+    if (unsure) {
+        mt_sentence_add(&b, "; a large block from before the recording may be larger than assumed");
+    }
+    if (mt_sim_guesses_pools(v->sim)) {
+        mt_sentence_add(&b, "; the program used private pools (CUDA graphs, MemPools), and the "
+                            "events do not name the pool of segments that were given back");
+    }
+    mt_report_line(&lines, 4, "%s", b.text);
+    mt_report_line(&lines, 4,
+                   "    the row \"as recorded\" therefore shows what the events prove; the other "
+                   "rows are estimates");
 }
 
-static void print_fidelity(const struct mt_report *r, const struct mt_sim_fidelity *f)
+static void print_fidelity(const struct mt_report *r, const struct mt_sim_result *v)
 {
-    bool exact = is_exact(f);
+    const struct mt_sim_fidelity *f = &v->runs[0].fidelity;
+    bool exact = v->runs[0].exact;
     mt_report_line(r, 4, "  replay of the recording: %s%s%s",
                    mt_color_begin(r, exact ? MT_COLOR_GOOD : MT_COLOR_WARN),
-                   exact ? "exact" : "not exact: take the figures below as estimates",
+                   exact        ? "exact"
+                   : v->watched ? "not exact: take the figures below as estimates"
+                                : "not exact",
                    mt_color_end(r));
     mt_report_line(r, 6, "    %s of %s calls to the driver, %s of %s addresses, final blocks %s",
                    mt_count_text(f->device_events_matched).s,
                    mt_count_text(f->device_events_recorded).s,
                    mt_count_text(f->placements_matched).s, mt_count_text(f->placements_recorded).s,
                    f->final_layout_match ? "equal" : "differ");
+    if (v->runs[0].of_trace) {
+        print_doubt(r, v);
+    }
 }
 
 static bool is_pytorch(const struct mt_sim_result *v)
@@ -132,7 +158,7 @@ static void print_head(const struct mt_report *r, const struct mt_sim_result *v,
     print_bound(r, "limit of the process", mt_sim_limit(v->sim), &v->runs[0].limit);
     print_bound(r, "what the driver can give", mt_sim_capacity(v->sim), &v->runs[0].capacity);
     print_start(r, v);
-    print_fidelity(r, &v->runs[0].fidelity);
+    print_fidelity(r, v);
 }
 
 /* ---- one row a run ---- */
@@ -178,6 +204,13 @@ static void add_settings(struct mt_table *t, const struct mt_sim_run *run, bool 
     mt_table_cell(t, "%s%s%s", recorded ? "as recorded (" : "", conf, recorded ? ")" : "");
 }
 
+static void add_unknown(struct mt_table *t, const struct mt_report *r, size_t cells)
+{
+    for (size_t i = 0; i < cells; i++) {
+        mt_table_cell(t, "%s", r->separator ? "" : "-");
+    }
+}
+
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_result *v,
                     size_t i, struct mt_buf *b)
 {
@@ -193,19 +226,32 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     } else {
         mt_table_delta(t, (int64_t)(run->peak.reserved - recorded->peak.reserved));
     }
+    bool replayed = !run->of_trace; /* else only what the events prove is known */
     uint64_t unused = run->peak.reserved - run->peak.allocated;
-    mt_table_cell(t, "%s", mt_share_text(r, unused, run->peak.reserved).s);
-    mt_table_size(t, (uint64_t)allocated);
-    if (has_hits(r)) {
+    if (replayed) {
+        mt_table_cell(t, "%s", mt_share_text(r, unused, run->peak.reserved).s);
+        mt_table_size(t, (uint64_t)allocated);
+    } else {
+        add_unknown(t, r, 2);
+    }
+    if (replayed && has_hits(r)) {
         mt_table_cell(t, "%s", mt_share_text(r, s->hits, s->searches).s);
+    } else {
+        add_unknown(t, r, has_hits(r));
     }
     mt_table_count(t, s->num_device_alloc + s->num_device_free);
-    mt_table_count(t, s->num_alloc_retries);
+    if (replayed) {
+        mt_table_count(t, s->num_alloc_retries);
+    } else {
+        add_unknown(t, r, 1);
+    }
     mt_table_count(t, run->n_ooms);
-    if (r->verbose) {
+    if (r->verbose && replayed) {
         mt_table_count(t, s->releases);
         mt_table_count(t, s->garbage_collections);
         mt_table_count(t, s->num_sync_all_streams);
+    } else if (r->verbose) {
+        add_unknown(t, r, 3);
     }
     add_settings(t, run, v->watched, b);
 }
@@ -238,11 +284,17 @@ static void print_oom(const struct mt_report *r, const struct mt_sim_result *v,
 {
     const struct mt_sim_oom *oom = &run->ooms.v[0];
     bool several = run->n_ooms > 1;
-    mt_report_line(r, 4, "  %s: out of memory at event %s: %s asked for, largest free block %s%s%s",
-                   run->recorded && !v->watched ? "as recorded" : name_of(run),
-                   mt_count_text(oom->event).s, mt_report_size(r, oom->size).s,
-                   mt_report_size(r, oom->largest_hole).s, several ? "; the first of " : "",
-                   several ? mt_count_text(run->n_ooms).s : "");
+    struct mt_sentence b = {0};
+    mt_sentence_add(&b, "  %s: out of memory at event %s: %s asked for",
+                    run->recorded && !v->watched ? "as recorded" : name_of(run),
+                    mt_count_text(oom->event).s, mt_report_size(r, oom->size).s);
+    if (!run->of_trace) {
+        mt_sentence_add(&b, ", largest free block %s", mt_report_size(r, oom->largest_hole).s);
+    }
+    if (several) {
+        mt_sentence_add(&b, "; the first of %s", mt_count_text(run->n_ooms).s);
+    }
+    mt_report_line(r, 4, "%s", b.text);
 }
 
 static bool same_oom(const struct mt_sim_run *x, const struct mt_sim_run *y)
@@ -395,7 +447,10 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
     }
     const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
     fputc('\n', r->out);
-    if (bounds_differ(best, recorded)) {
+    if (recorded->of_trace) {
+        mt_report_line(r, 4,
+                       "  The replay is not exact: no setting is recommended on its strength.");
+    } else if (bounds_differ(best, recorded)) {
         if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
             mt_report_line(r, 4, "  Within the bounds that were given, none of these fits.");
         } else {

@@ -147,20 +147,13 @@ static void judge(struct mt_sim_run *r)
                                           : MT_SIM_FITS;
 }
 
-/* The segment events and placements before the replay begins are given. */
-static void count_recorded(const struct mt_sim *sim, struct mt_sim_fidelity *f,
-                           struct recorded_device *device)
+static void count_recorded(const struct mt_sim *sim, struct mt_sim_fidelity *f)
 {
     for (size_t i = 0; i < sim->n; i++) {
         const struct mt_event *e = &sim->events[i];
         f->device_events_recorded += is_segment_event(e);
         f->placements_recorded += e->action == MT_ACTION_ALLOC;
-        if (i < sim->first) {
-            device->made += is_segment_event(e);
-            f->placements_matched += e->action == MT_ACTION_ALLOC;
-        }
     }
-    device->matched = device->made;
 }
 
 /* Runs over `o`, keeping the run when there is an output. */
@@ -194,7 +187,7 @@ static enum mt_status run_over(struct machine *m, struct mt_sim *sim,
 static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
                                   struct mt_sim_output *output, struct mt_error *err)
 {
-    struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
+    struct recorded_device device = {.sim = sim, .invented = (uint64_t)1 << 60};
     struct mt_alloc_options o = {.settings = sim->rules.settings,
                                  .release = sim->release,
                                  .device = mt_recorded_device(&device)};
@@ -204,7 +197,7 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
     begin_run(run, sim->conf, true);
     run->limit = sim->limit;
     run->capacity = sim->capacity;
-    count_recorded(sim, f, &device);
+    count_recorded(sim, f);
     struct machine m = {.recorded = &device};
     enum mt_status status = run_over(&m, sim, &o, run, output, err);
     if (status == MT_OK) {
@@ -224,7 +217,7 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
 /* With garbage collection and no limit given, a replay of its own finds the limit first. */
 static enum mt_status learn_limit(struct mt_sim *sim, struct mt_error *err)
 {
-    struct recorded_device device = {.sim = sim, .next = sim->first, .invented = (uint64_t)1 << 60};
+    struct recorded_device device = {.sim = sim, .invented = (uint64_t)1 << 60};
     struct mt_alloc_options o = {.settings = sim->rules.settings,
                                  .release = sim->release,
                                  .device = mt_recorded_device(&device),
@@ -301,6 +294,11 @@ enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
     if (output) {
         mt_sim_run_release(run);
         MT_TRY(replay_once(sim, run, output, err));
+    }
+    run->exact = is_exact(run);
+    if (!run->exact && !sim->options.watched) {
+        MT_TRY(mt_sim_trace_figures(sim, run, err));
+        judge(run);
     }
     return MT_OK;
 }

@@ -67,7 +67,6 @@ struct mt_sim {
     int32_t device;
     const struct mt_event *events; /* of the device */
     size_t n;
-    size_t first; /* events before it only complete a request that began before the recording */
     struct mt_sim_options options;
     struct mt_torch_rules rules; /* of the recording */
     struct mt_str conf;
@@ -265,6 +264,12 @@ void mt_sim_machine_release(struct machine *m);
 /* Before each request of the learning replay: lets the allocator collect exactly when the recording
  * did. */
 void mt_sim_learn(struct machine *m, const struct op *op, const struct mt_alloc_request *r);
+
+/* ---- sim_trace.c ---- */
+
+/* The figures of a run whose replay is not exact. */
+enum mt_status mt_sim_trace_figures(const struct mt_sim *sim, struct mt_sim_run *run,
+                                    struct mt_error *err) MT_NODISCARD;
 
 /* ---- sim_fidelity.c ---- */
 

@@ -84,7 +84,7 @@ static void walk_events(struct walk *w)
 {
     const struct mt_sim *sim = w->sim;
     w->total = w->least = sim->start.reserved;
-    for (size_t i = sim->first; i < sim->n; i++) {
+    for (size_t i = 0; i < sim->n; i++) {
         const struct mt_event *e = &sim->events[i];
         if (is_segment_event(e)) {
             on_segment(w, i);

@@ -56,7 +56,9 @@ static void note_peak(struct machine *m, uint32_t event)
     const struct mt_alloc *a = m->alloc;
     const struct mt_alloc_stat reserved = mt_alloc_stat(a, MT_STAT_RESERVED_BYTES, MT_SLOT_ALL);
     const struct mt_alloc_stat allocated = mt_alloc_stat(a, MT_STAT_ALLOCATED_BYTES, MT_SLOT_ALL);
-    if (reserved.peak > m->reserved_peak) {
+    bool again = reserved.current == m->reserved_peak &&
+                 (uint64_t)allocated.current > m->run->peak.allocated;
+    if (reserved.peak > m->reserved_peak || again) {
         m->reserved_peak = reserved.peak;
         m->run->peak = (struct mt_sim_peak){
             event, (uint64_t)reserved.current, (uint64_t)allocated.current,
@@ -133,6 +135,15 @@ static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_blo
     return status == MT_DEVICE_OOM ? note_oom(m, op, err) : status;
 }
 
+/* The first request whose answer or calls are not those of the recording. */
+static void note_leaving(struct machine *m, uint32_t event, bool same)
+{
+    if (!m->run->leaves && (!same || m->recorded->made != m->recorded->matched)) {
+        m->run->leaves = true;
+        m->run->leaves_event = event;
+    }
+}
+
 static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt_error *err)
 {
     uint64_t addr = 0;
@@ -140,8 +151,9 @@ static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt
     MT_TRY(serve(m, op, &block, &addr, err));
     m->slots[op->slot] = block;
     if (m->recorded) {
-        m->run->fidelity.placements_matched +=
-            block.i != 0 && addr == m->sim->events[op->event].addr;
+        bool same = block.i != 0 && addr == m->sim->events[op->event].addr;
+        m->run->fidelity.placements_matched += same;
+        note_leaving(m, op->event, same);
     }
     return MT_OK;
 }
@@ -319,18 +331,10 @@ enum mt_status mt_sim_machine_init(struct machine *m, struct mt_sim *sim,
     return mt_alloc_new(&options, &m->alloc, err);
 }
 
-static void copy_prefix(struct machine *m)
-{
-    for (size_t i = 0; m->recorder && i < m->sim->first; i++) {
-        mt_sim_recorder_copy(m->recorder, i);
-    }
-}
-
 enum mt_status mt_sim_machine_run(struct machine *m, struct mt_error *err)
 {
     MT_TRY(restore(m, err));
-    copy_prefix(m);
-    note_peak(m, (uint32_t)m->sim->first);
+    note_peak(m, 0);
     for (size_t i = 0; i < m->sim->ops.n; i++) {
         MT_TRY(step(m, i, err));
     }

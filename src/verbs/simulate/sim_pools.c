@@ -199,7 +199,7 @@ static enum mt_status find_regions(struct regions *r)
 {
     const struct mt_sim *sim = r->sim;
     MT_TRY(mapped_before(r));
-    for (size_t i = sim->first; i < sim->n; i++) {
+    for (size_t i = 0; i < sim->n; i++) {
         MT_TRY(on_event(r, i));
     }
     struct mt_device_segments walk = mt_device_segments(sim->snapshot, sim->device);
@@ -265,6 +265,11 @@ static enum mt_status pool_at(struct regions *r, size_t event, uint16_t *pool)
 }
 
 /* ---- the program's pools ---- */
+
+bool mt_sim_guesses_pools(const struct mt_sim *sim)
+{
+    return sim->pools.n > 1 && !sim->snapshot->columns[MT_COLUMN_POOL];
+}
 
 struct assign {
     struct mt_sim *sim;

@@ -203,7 +203,7 @@ static enum mt_status final_state(struct scan *c)
 static bool maps_add_up(const struct mt_sim *sim)
 {
     uint64_t made = 0, left = 0;
-    for (size_t i = sim->first; i < sim->n; i++) {
+    for (size_t i = 0; i < sim->n; i++) {
         const struct mt_event *e = &sim->events[i];
         made += e->action == MT_ACTION_SEGMENT_MAP ? e->size : 0;
         made -= e->action == MT_ACTION_SEGMENT_UNMAP ? e->size : 0;
@@ -223,15 +223,10 @@ static void scan_release(struct scan *c)
     mt_vec_release(&c->spare);
 }
 
-static enum mt_status scan_from(struct scan *c, size_t first)
+static enum mt_status scan_events(struct scan *c)
 {
     struct mt_sim *sim = c->sim;
-    sim->first = first;
-    sim->ops.n = 0;
-    sim->n_slots = 0;
-    sim->has_pending = false;
-    c->left->ghosts.n = c->left->segments.n = 0;
-    for (size_t i = first, used; i < sim->n; i += used) {
+    for (size_t i = 0, used; i < sim->n; i += used) {
         used = 1;
         MT_TRY(on_event(c, i, &used));
     }
@@ -251,30 +246,12 @@ static enum mt_status list_releases(struct mt_sim *sim, struct mt_error *err)
     return MT_OK;
 }
 
-/* A window that begins with segment events began inside a request: it starts behind that. */
-static size_t inside_request(const struct mt_sim *sim)
-{
-    size_t i = 0;
-    while (i < sim->n && is_segment_event(&sim->events[i])) {
-        i++;
-    }
-    bool request = i < sim->n && (sim->events[i].action == MT_ACTION_ALLOC ||
-                                  sim->events[i].action == MT_ACTION_OOM);
-    return i + request;
-}
-
 enum mt_status mt_sim_make_program(struct mt_sim *sim, struct leftovers *left, struct mt_error *err)
 {
     struct scan c = {.sim = sim, .left = left, .err = err};
     enum mt_status status = mt_vec_reserve(&sim->ops, sim->n / 2) ? MT_OK : mt_fail_nomem(err);
     if (status == MT_OK) {
-        status = scan_from(&c, 0);
-    }
-    size_t first = inside_request(sim);
-    if (status == MT_OK && !sim->complete && first > 0) {
-        scan_release(&c);
-        c = (struct scan){.sim = sim, .left = left, .err = err};
-        status = scan_from(&c, first);
+        status = scan_events(&c);
     }
     scan_release(&c);
     return status == MT_OK ? list_releases(sim, err) : status;

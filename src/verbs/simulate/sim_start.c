@@ -69,7 +69,7 @@ static struct ghost *ghost_below(const struct leftovers *left, uint64_t addr)
 static void find_edges(const struct rebuild *r)
 {
     const struct mt_sim *sim = r->sim;
-    for (size_t i = sim->first; i < sim->n; i++) {
+    for (size_t i = 0; i < sim->n; i++) {
         const struct mt_event *e = &sim->events[i];
         if (e->action != MT_ACTION_ALLOC) {
             continue;
@@ -237,7 +237,7 @@ enum mt_status mt_sim_mapped_before(const struct mt_sim *sim, struct ranges *map
             MT_TRY(mt_ranges_add(mapped, g->addr, g->addr + g->total_size, err));
         }
     }
-    for (size_t i = sim->n; i-- > sim->first;) {
+    for (size_t i = sim->n; i-- > 0;) {
         const struct mt_event *e = &sim->events[i];
         if (is_map_event(e)) {
             MT_TRY(e->action == MT_ACTION_SEGMENT_MAP
@@ -259,7 +259,7 @@ static enum mt_status find_expandables(struct rebuild *r)
                 note_range(r, s->streams[g->stream].handle, g, g->addr, g->addr + g->total_size));
         }
     }
-    for (size_t i = sim->n; i-- > sim->first;) {
+    for (size_t i = sim->n; i-- > 0;) {
         const struct mt_event *e = &sim->events[i];
         if (is_map_event(e)) {
             MT_TRY(note_range(r, stream_handle(sim, e), NULL, e->addr, e->addr + e->size));

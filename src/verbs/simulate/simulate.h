@@ -35,6 +35,8 @@ struct mt_sim_options {
     mt_torch_release release; /* of the policy; 0: 2.11 */
     bool has_limit;           /* PyTorch's own bound, the memory fraction in bytes */
     uint64_t limit;
+    bool watched;      /* the events are the driver's own, no allocator was between: a replay is a
+                          what-if      under the default settings, however exact */
     bool has_capacity; /* what the driver can give this process */
     uint64_t capacity;
 };
@@ -57,6 +59,9 @@ bool mt_sim_is_complete(const struct mt_sim *sim);
 /* Blocks alive before the first event, and how many of them have a size that the recording does not
  * determine (assumed without slack). */
 size_t mt_sim_ghosts(const struct mt_sim *sim, size_t *unsure);
+/* Private pools were used, and the events do not name them: the pool of a segment that was given
+ * back is not known, and taken for the default. */
+bool mt_sim_guesses_pools(const struct mt_sim *sim);
 /* The bounds of the what-ifs. A bound that was given holds for the replay of the recording too,
  * unless the recording disproves it. */
 const struct mt_sim_bound *mt_sim_limit(const struct mt_sim *sim);
@@ -83,7 +88,7 @@ struct mt_sim_fidelity {
     bool final_layout_match;
 };
 
-/* Where the reserved bytes were highest. */
+/* Where the reserved bytes were highest; of several such moments the one with the most in use. */
 struct mt_sim_peak {
     uint32_t event;
     uint64_t reserved, allocated, requested;
@@ -100,6 +105,13 @@ struct mt_sim_assumptions {
 
 struct mt_sim_run {
     bool recorded;
+    bool exact;  /* recorded: calls, addresses and final blocks came out as they were */
+    bool leaves; /* recorded, not exact: an event differs; else only the final blocks do */
+    uint32_t leaves_event; /* the first event that differs */
+    bool of_trace; /* recorded, not exact, not watched: the figures are those that the events prove:
+                      of `stats` the slot `all` of reserved and requested bytes, segments and
+                      allocations, the calls and refusals; of `peak` all but `allocated`; of `ooms`
+                      all but the hole. The rest is 0. */
     char conf[200];                      /* the settings, for print; cut when longer */
     struct mt_sim_bound limit, capacity; /* that it ran under */
     struct mt_alloc_stats stats;

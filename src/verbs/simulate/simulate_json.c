@@ -6,20 +6,40 @@
 struct counters {
     struct mt_put *put;
     cJSON *object;
+    bool replayed;
 };
+
+/* Without an exact replay: what the events prove. */
+static bool is_proven(struct mt_str name)
+{
+    static const char *const proven[] = {"reserved_bytes.all.",
+                                         "requested_bytes.all.",
+                                         "segment.all.",
+                                         "allocation.all.",
+                                         "num_ooms",
+                                         "num_device_"};
+    for (size_t i = 0; i < MT_COUNT(proven); i++) {
+        if (mt_str_starts(name, mt_str_from(proven[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool put_counter(void *ctx, const char *name, int64_t value)
 {
     const struct counters *c = ctx;
-    mt_put_i64(c->put, c->object, name, value);
+    if (c->replayed || is_proven(mt_str_from(name))) {
+        mt_put_i64(c->put, c->object, name, value);
+    }
     return !c->put->failed;
 }
 
-static void put_counters(struct mt_put *p, cJSON *run, const struct mt_alloc_stats *s)
+static void put_counters(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
 {
-    struct counters c = {p, mt_put_object(p, run, "counters")};
+    struct counters c = {p, mt_put_object(p, run, "counters"), !r->of_trace};
     if (c.object) {
-        mt_alloc_stats_each(s, put_counter, &c);
+        mt_alloc_stats_each(&r->stats, put_counter, &c);
     }
 }
 
@@ -42,6 +62,8 @@ static void put_fidelity(struct mt_put *p, cJSON *run, const struct mt_sim_run *
     mt_put_u64(p, o, "placements_recorded", f->placements_recorded);
     mt_put_u64(p, o, "placements_matched", f->placements_matched);
     mt_put_bool(p, o, "final_layout_match", f->final_layout_match);
+    mt_put_bool(p, o, "exact", r->exact);
+    mt_put_known(p, o, "first_difference_event", r->leaves, r->leaves_event);
 }
 
 static void put_ooms(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
@@ -52,7 +74,7 @@ static void put_ooms(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
         cJSON *o = mt_put_object(p, list, NULL);
         mt_put_u64(p, o, "event", oom->event);
         mt_put_u64(p, o, "size_bytes", oom->size);
-        mt_put_u64(p, o, "largest_hole_bytes", oom->largest_hole);
+        mt_put_known(p, o, "largest_hole_bytes", !r->of_trace, oom->largest_hole);
     }
 }
 
@@ -62,10 +84,14 @@ static void put_peak(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
     cJSON *o = mt_put_object(p, run, "peak");
     mt_put_u64(p, o, "event", k->event);
     mt_put_u64(p, o, "reserved_bytes", k->reserved);
-    mt_put_u64(p, o, "allocated_bytes", k->allocated);
+    mt_put_known(p, o, "allocated_bytes", !r->of_trace, k->allocated);
     mt_put_u64(p, o, "requested_bytes", k->requested);
-    mt_put_ratio(p, o, "fragmentation",
-                 k->reserved ? 1.0 - (double)k->allocated / (double)k->reserved : 0.0);
+    if (!r->of_trace) {
+        mt_put_ratio(p, o, "fragmentation",
+                     k->reserved ? 1.0 - (double)k->allocated / (double)k->reserved : 0.0);
+    } else {
+        mt_put_known(p, o, "fragmentation", false, 0);
+    }
 }
 
 static void put_cost(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
@@ -102,7 +128,7 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v
     mt_put_i64(p, run, "device", v->device);
     mt_put_known(p, run, "limit_bytes", r->limit.known, r->limit.bytes);
     mt_put_known(p, run, "capacity_bytes", r->capacity.known, r->capacity.bytes);
-    put_counters(p, run, &r->stats);
+    put_counters(p, run, r);
     if (r->recorded) {
         put_fidelity(p, run, r);
     }
@@ -110,7 +136,9 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v
     mt_put_u64(p, run, "n_ooms", r->n_ooms);
     mt_put_text(p, run, "verdict", mt_sim_verdict_word(r->verdict));
     put_peak(p, run, r);
-    put_cost(p, run, r);
+    if (!r->of_trace) {
+        put_cost(p, run, r);
+    }
     put_assumptions(p, run, r);
 }
 
