@@ -9,6 +9,7 @@ extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
 extern const struct mt_command mt_cmd_frag;
 extern const struct mt_command mt_cmd_simulate;
+extern const struct mt_command mt_cmd_fit;
 extern const struct mt_command mt_cmd_conf;
 extern const struct mt_command mt_cmd_summary;
 extern const struct mt_command mt_cmd_trace;
@@ -35,6 +36,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_leaks,
     &mt_cmd_frag,
     &mt_cmd_simulate,
+    &mt_cmd_fit,
     &mt_cmd_conf,
     &mt_cmd_summary,
     &mt_cmd_trace,

@@ -77,7 +77,19 @@ struct mt_device {
 
 struct mt_device_sim;
 
+/* Where the simulated driver puts segments of more than 2 MiB: below the ones before, above them,
+ * by turns, or (from MT_DEVICE_MIXED on, each its own way) now here, now there. A real one takes
+ * gaps of the process's own addresses, which no recording tells. */
+enum mt_device_order {
+    MT_DEVICE_DOWN,
+    MT_DEVICE_UP,
+    MT_DEVICE_BOTH,
+    MT_DEVICE_MIXED,
+    MT_DEVICE_ORDERS = MT_DEVICE_MIXED + 5
+};
+
 struct mt_device_sim_options {
+    enum mt_device_order order;
     uint64_t total;    /* bytes that the properties report */
     uint64_t capacity; /* bytes that can be had at once; 0: as many as `total` */
     uint64_t held;     /* bytes of them that are taken from the start */

@@ -26,7 +26,10 @@ struct range {
 
 struct mt_device_sim {
     uint64_t total, capacity, used;
-    uint64_t up, down, floor;   /* the two fronts, and where the lower one ends */
+    uint64_t up, down, floor; /* the two fronts, and where the lower one ends */
+    uint64_t rise;            /* the front of large segments that ascend */
+    enum mt_device_order order;
+    uint64_t placed;            /* large segments so far */
     MT_VEC(struct range) freed; /* slot 0 is unused; entries in no list are spare */
     uint32_t spare;
     struct mt_idmap newest; /* slot size -> newest freed range */
@@ -47,6 +50,8 @@ struct mt_device_sim *mt_device_sim_new(const struct mt_device_sim_options *o)
     d->used = o->held;
     d->floor = o->above;
     d->up = d->down = o->above < FRONT - BELOW ? FRONT : o->above / SLOT * SLOT + SLOT + BELOW;
+    d->rise = d->up + BELOW;
+    d->order = o->order;
     return d;
 }
 
@@ -114,9 +119,19 @@ static bool take_freed(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
     return true;
 }
 
+/* The next large segment lies above the ones before it. */
+static bool ascends(struct mt_device_sim *d)
+{
+    d->placed++;
+    return d->order == MT_DEVICE_DOWN   ? false
+           : d->order == MT_DEVICE_UP   ? true
+           : d->order == MT_DEVICE_BOTH ? d->placed % 2 == 0
+                                        : mt_hash_mix(d->placed, (uint64_t)d->order) % 2 == 0;
+}
+
 static bool place(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
 {
-    if (size > SPACE || d->up + size > SPACE) {
+    if (size > SPACE || d->up + size > SPACE || d->rise + size > SPACE) {
         return false;
     }
     uint64_t want = span(size);
@@ -126,6 +141,9 @@ static bool place(struct mt_device_sim *d, uint64_t size, uint64_t *addr)
     if (want == GRANULARITY) {
         *addr = d->up;
         d->up += want;
+    } else if (ascends(d)) {
+        *addr = d->rise;
+        d->rise += want;
     } else if (d->down > d->floor + want) {
         d->down -= want;
         *addr = d->down;

@@ -110,6 +110,37 @@ const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim)
     return &sim->run_capacity;
 }
 
+size_t mt_sim_calls(const struct mt_sim *sim)
+{
+    return sim->n_calls;
+}
+
+void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes)
+{
+    sim->sizes = sizes;
+}
+
+void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order)
+{
+    sim->order = order;
+}
+
+static struct mt_sim_bound given_bound(uint64_t bytes)
+{
+    return (struct mt_sim_bound){.known = bytes > 0, .given = bytes > 0, .bytes = bytes};
+}
+
+void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity)
+{
+    sim->run_limit = given_bound(limit);
+    sim->run_capacity = given_bound(capacity);
+}
+
+const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim)
+{
+    return &sim->rules.settings;
+}
+
 struct mt_str mt_sim_conf(const struct mt_sim *sim)
 {
     return sim->conf;
@@ -324,8 +355,11 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
     run->limit = sim->run_limit;
     run->capacity = sim->run_capacity;
     uint64_t capacity = sim->run_capacity.known ? sim->run_capacity.bytes : BOUNDLESS;
-    struct mt_device_sim *device = mt_device_sim_new(&(struct mt_device_sim_options){
-        .total = capacity, .held = sim->start.reserved, .above = address_above_all(sim)});
+    struct mt_device_sim *device =
+        mt_device_sim_new(&(struct mt_device_sim_options){.order = sim->order,
+                                                          .total = capacity,
+                                                          .held = sim->start.reserved,
+                                                          .above = address_above_all(sim)});
     if (!device) {
         return mt_fail_nomem(err);
     }

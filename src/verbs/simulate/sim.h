@@ -75,6 +75,9 @@ struct mt_sim {
     MT_VEC(struct op) ops;
     MT_VEC(struct pool_end) pool_ends; /* ascending */
     uint32_t n_slots;
+    size_t n_calls;             /* ops that allocate */
+    const uint64_t *sizes;      /* of them, in what-ifs; NULL: as recorded; borrowed */
+    enum mt_device_order order; /* of what-ifs */
     bool has_pending;
     bool complete;
     struct start start;
@@ -247,6 +250,7 @@ struct machine {
     size_t pool_end;         /* cursor into mt_sim.pool_ends */
     struct mt_idmap pending; /* blocks between request and completion of a free -> slot */
     size_t now;              /* the event that is replayed */
+    size_t call;             /* allocations so far */
     bool completing;         /* a completion of the program's own */
     struct learner *learner; /* the limit is being found out; NULL otherwise */
     int64_t reserved_peak, allocated_peak;

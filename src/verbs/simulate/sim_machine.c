@@ -11,6 +11,9 @@ static struct mt_alloc_request request_of(const struct machine *m, const struct 
     const struct mt_event *e = &sim->events[op->event];
     struct mt_alloc_request r = {
         .size = e->size, .stream = stream_handle(sim, e), .stack = op->event + 1};
+    if (sim->sizes && !m->recorded && op->kind == OP_ALLOC) {
+        r.size = sim->sizes[m->call];
+    }
     if (op->pool != 0) {
         r.has_pool = true;
         r.pool = pool_id(sim, op->pool);
@@ -150,6 +153,7 @@ static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt
     mt_alloc_block block;
     MT_TRY(serve(m, op, &block, &addr, err));
     m->slots[op->slot] = block;
+    m->call++;
     if (m->recorded) {
         bool same = block.i != 0 && addr == m->sim->events[op->event].addr;
         m->run->fidelity.placements_matched += same;

@@ -20,6 +20,7 @@ struct scan {
 static enum mt_status push(struct scan *c, size_t event, enum op_kind kind, uint32_t slot)
 {
     struct op op = {(uint32_t)event, slot, 0, (uint8_t)kind};
+    c->sim->n_calls += kind == OP_ALLOC;
     return mt_vec_push(&c->sim->ops, op) ? MT_OK : mt_fail_nomem(c->err);
 }
 

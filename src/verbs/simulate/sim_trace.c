@@ -4,9 +4,9 @@
  * for, calls to the driver and refusals. They stand for the recording where its replay is not
  * exact.
  */
-#include <memtool/checked.h>
+#include "support/checked.h"
 
-#include "sim.h"
+#include "verbs/simulate/sim.h"
 
 struct trace_walk {
     const struct mt_sim *sim;

@@ -148,6 +148,20 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
                               struct mt_str conf, struct mt_sim_run *run,
                               struct mt_sim_output *output, struct mt_error *err) MT_NODISCARD;
 
+/* ---- a changed program ---- */
+
+/* How many allocations the program makes. */
+size_t mt_sim_calls(const struct mt_sim *sim);
+/* From now on what-ifs ask for sizes[i] bytes, at least 1, at allocation i (mt_sim_calls of them,
+ * borrowed); NULL: as recorded. */
+void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes);
+/* The bounds of the what-ifs from now on, in bytes; 0: none. */
+void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity);
+/* Where what-ifs find their segments from now on. */
+void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order);
+/* The recorded settings. */
+const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim);
+
 /* ---- settings worth trying ---- */
 
 struct mt_sim_candidate {

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of a fit, shared by its files. */
+#ifndef MEMTOOL_FIT_CORE_H
+#define MEMTOOL_FIT_CORE_H
+
+#include "verbs/fit/fit.h"
+
+#define NO_CALL UINT32_MAX
+#define MOST_RANGE 15       /* hundredths of the peak: a wider range tells nothing */
+#define MOST_UNKNOWN 3      /* hundredths of the peak that a call on no law may have */
+#define SEARCH_FACTOR 65536 /* times the base's size, where the search for the largest ends */
+
+/* One allocation of a recording. */
+struct call {
+    uint64_t key; /* of its stack, the same in every recording */
+    uint64_t size;
+    uint32_t stack;
+};
+
+struct calls {
+    MT_VEC(struct call) list;
+    uint64_t path; /* hash over the keys */
+};
+
+struct mt_fit {
+    size_t n;                        /* recordings */
+    size_t order[MT_FIT_RECORDINGS]; /* their indexes by size, the smallest first */
+    struct mt_fit_recording recordings[MT_FIT_RECORDINGS];
+    struct calls calls[MT_FIT_RECORDINGS];
+    const struct mt_snapshot *snapshots[MT_FIT_RECORDINGS];
+    size_t base;
+    uint32_t *match[MT_FIT_RECORDINGS]; /* base call -> call, NO_CALL; NULL: the same index */
+    struct mt_sim *sim;                 /* of the base */
+    uint8_t *laws;                      /* enum mt_fit_law of each call of the base */
+    uint32_t *like;                     /* the call whose law holds for it; mostly itself */
+    size_t law_counts[MT_FIT_LAWS];
+    uint64_t *sizes; /* of each call at the size that is looked at */
+    MT_VEC(struct mt_fit_stack) unknown, growing;
+};
+
+/* ---- fit_calls.c ---- */
+
+/* The allocations of one device. */
+enum mt_status mt_fit_list_calls(const struct mt_snapshot *s, int32_t device, struct calls *out,
+                                 struct mt_error *err) MT_NODISCARD;
+
+/* ---- fit_align.c ---- */
+
+/* match[i]: the call of `other` that call i of `base` is in the longest common sequence of keys, or
+ * NO_CALL. *n: how many are matched; 0 when they differ in too much. */
+enum mt_status mt_fit_align(const struct calls *base, const struct calls *other, uint32_t *match,
+                            size_t *n, struct mt_error *err) MT_NODISCARD;
+
+/* ---- fit_laws.c ---- */
+
+enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err) MT_NODISCARD;
+/* Where a call without a law may lie. */
+enum guess { GUESS_MIDDLE, GUESS_LOW, GUESS_HIGH, GUESSES };
+uint64_t mt_fit_size_of(const struct mt_fit *f, size_t call, uint64_t size, enum guess guess);
+/* Fills f->sizes for a size of the program. */
+void mt_fit_sizes_at(struct mt_fit *f, uint64_t size, enum guess guess);
+
+/* ---- fit_stacks.c ---- */
+
+enum mt_status mt_fit_list_stacks(struct mt_fit *f, struct mt_error *err) MT_NODISCARD;
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The law that each call's size follows. A line has to meet every recording to the byte, and a
+ * parabola is only believed when it rises from a start that is not negative; with two recordings a
+ * size that grows faster than the program is put on a parabola through the origin, as attention
+ * scores are. What fits neither is not known: a line through the two largest recordings is then the
+ * middle of a range.
+ */
+#include <math.h>
+
+#include "support/hash.h"
+
+#include "verbs/fit/fit_core.h"
+
+struct points {
+    size_t n;
+    double at[MT_FIT_RECORDINGS]; /* sizes of the program, ascending */
+    double size[MT_FIT_RECORDINGS];
+};
+
+#define STEP_SHARE 0.01 /* of a size that a library may round away */
+
+/* ---- curves ---- */
+
+static double line(const struct points *p, size_t i, size_t k, double at)
+{
+    return p->size[i] + (p->size[k] - p->size[i]) * (at - p->at[i]) / (p->at[k] - p->at[i]);
+}
+
+/* Through three points. */
+struct parabola {
+    double a, b, c; /* a at^2 + b at + c */
+};
+
+static struct parabola parabola_of(const double at[3], const double size[3])
+{
+    double first = (size[1] - size[0]) / (at[1] - at[0]);
+    double second = (size[2] - size[1]) / (at[2] - at[1]);
+    double a = (second - first) / (at[2] - at[0]);
+    double b = first - a * (at[0] + at[1]);
+    return (struct parabola){a, b, size[0] - (a * at[0] + b) * at[0]};
+}
+
+/* The first, a middle and the last point; of two, the origin and both. */
+static struct parabola curve(const struct points *p)
+{
+    size_t last = p->n - 1, middle = p->n / 2;
+    if (p->n == 2) {
+        return parabola_of((double[]){0, p->at[0], p->at[1]},
+                           (double[]){0, p->size[0], p->size[1]});
+    }
+    return parabola_of((double[]){p->at[0], p->at[middle], p->at[last]},
+                       (double[]){p->size[0], p->size[middle], p->size[last]});
+}
+
+static double value(struct parabola c, double at)
+{
+    return (c.a * at + c.b) * at + c.c;
+}
+
+/* ---- which law ---- */
+
+static bool is_constant(const struct points *p)
+{
+    for (size_t i = 1; i < p->n; i++) {
+        if (p->size[i] != p->size[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All within `slack` of the line through the ends, or within `share` of their size. */
+static bool is_line(const struct points *p, double slack, double share)
+{
+    size_t last = p->n - 1;
+    for (size_t i = 1; i < last; i++) {
+        double off = fabs(line(p, 0, last, p->at[i]) - p->size[i]);
+        if (off >= slack && off > share * p->size[i]) {
+            return false;
+        }
+    }
+    bool faster = p->size[last] * p->at[0] > p->size[0] * p->at[last]; /* than in proportion */
+    return p->size[last] > p->size[0] && (p->n > 2 || !faster);
+}
+
+static bool is_parabola(const struct points *p)
+{
+    struct parabola c = curve(p);
+    for (size_t i = 0; i < p->n; i++) {
+        if (fabs(value(c, p->at[i]) - p->size[i]) >= 1) {
+            return false;
+        }
+    }
+    return c.a > 0 && c.c >= -0.5 && value(c, p->at[0] / 2) >= value(c, 0) - 0.5;
+}
+
+static enum mt_fit_law law_of(const struct points *p)
+{
+    return p->n < 2                                ? MT_FIT_UNKNOWN
+           : is_constant(p)                        ? MT_FIT_CONSTANT
+           : is_line(p, 1, 0)                      ? MT_FIT_LINEAR
+           : is_parabola(p)                        ? MT_FIT_QUADRATIC
+           : is_line(p, 1, STEP_SHARE) && p->n > 2 ? MT_FIT_STEPS
+                                                   : MT_FIT_UNKNOWN;
+}
+
+/* From "as small as ever" to "the largest ever, in proportion". */
+static double unknown_at(const struct points *p, double at, enum guess guess)
+{
+    size_t last = p->n - 1;
+    double low = p->size[0], high = p->size[0], grown = at / p->at[last];
+    for (size_t i = 1; i < p->n; i++) {
+        low = p->size[i] < low ? p->size[i] : low;
+        high = p->size[i] > high ? p->size[i] : high;
+    }
+    low *= grown < 1 ? grown : 1;
+    high *= grown > 1 ? grown : 1;
+    double middle = p->n > 1 ? line(p, last - 1, last, at) : p->size[last];
+    middle = middle < low ? low : middle > high ? high : middle;
+    return guess == GUESS_LOW ? low : guess == GUESS_HIGH ? high : middle;
+}
+
+static double size_at(const struct points *p, enum mt_fit_law law, double at, enum guess guess)
+{
+    switch (law) {
+    case MT_FIT_CONSTANT: return p->size[0];
+    case MT_FIT_LINEAR:
+    case MT_FIT_STEPS: return line(p, 0, p->n - 1, at);
+    case MT_FIT_QUADRATIC: return value(curve(p), at);
+    default: return unknown_at(p, at, guess);
+    }
+}
+
+/* ---- calls ---- */
+
+/* The sizes of a call of the base in the recordings that have it, the smallest program first. */
+static void points_of(const struct mt_fit *f, size_t call, struct points *p)
+{
+    p->n = 0;
+    for (size_t k = 0; k < f->n; k++) {
+        size_t r = f->order[k];
+        uint32_t i = f->match[r] ? f->match[r][call] : (uint32_t)call;
+        if (f->recordings[r].used && i != NO_CALL) {
+            p->at[p->n] = (double)f->recordings[r].size;
+            p->size[p->n++] = (double)f->calls[r].list.v[i].size;
+        }
+    }
+}
+
+/* A call that only the base has is taken for one of the same stack and size that others have too.
+ */
+static enum mt_status find_likes(struct mt_fit *f, struct mt_error *err)
+{
+    const struct calls *c = &f->calls[f->base];
+    struct mt_idmap known = {0};
+    enum mt_status status = MT_OK;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; status == MT_OK && i < c->list.n; i++) {
+            uint64_t key = mt_hash_mix(c->list.v[i].size, c->list.v[i].key);
+            bool has_law = f->laws[i] != MT_FIT_UNKNOWN;
+            const uint32_t *like = pass == 1 && !has_law ? mt_idmap_find(&known, key) : NULL;
+            if (pass == 0 && has_law && !mt_idmap_put(&known, key, (uint32_t)i)) {
+                status = mt_fail_nomem(err);
+            } else if (like) {
+                f->like[i] = *like;
+            }
+        }
+    }
+    mt_idmap_release(&known);
+    return status;
+}
+
+enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err)
+{
+    size_t n = f->calls[f->base].list.n;
+    struct points p;
+    f->laws = mt_mem_alloc(n, sizeof *f->laws);
+    f->like = mt_mem_alloc(n, sizeof *f->like);
+    f->sizes = mt_mem_alloc(n, sizeof *f->sizes);
+    if (!f->laws || !f->like || !f->sizes) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        points_of(f, i, &p);
+        f->laws[i] = (uint8_t)law_of(&p);
+        f->like[i] = (uint32_t)i;
+    }
+    MT_TRY(find_likes(f, err));
+    for (size_t i = 0; i < n; i++) {
+        f->law_counts[f->laws[f->like[i]]]++;
+    }
+    return MT_OK;
+}
+
+uint64_t mt_fit_size_of(const struct mt_fit *f, size_t call, uint64_t size, enum guess guess)
+{
+    struct points p;
+    size_t like = f->like[call];
+    points_of(f, like, &p);
+    double bytes = size_at(&p, (enum mt_fit_law)f->laws[like], (double)size, guess);
+    return bytes < 1 ? 1 : bytes > 0x1p60 ? (uint64_t)1 << 60 : (uint64_t)llround(bytes);
+}
+
+void mt_fit_sizes_at(struct mt_fit *f, uint64_t size, enum guess guess)
+{
+    for (size_t i = 0; i < f->calls[f->base].list.n; i++) {
+        f->sizes[i] = mt_fit_size_of(f, i, size, guess);
+    }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One size, replayed. The range is what these runs span: each order in which the driver may hand
+ * out addresses; calls that lie on no law small and large; and, far from the recordings, sizes a
+ * little off, whose share of unused memory shows how much a small change of the program does.
+ */
+#include "verbs/fit/fit_core.h"
+
+struct asked {
+    struct mt_fit *fit;
+    const struct mt_fit_question *question;
+    const struct mt_alloc_settings *settings;
+    struct mt_fit_run *out;
+};
+
+struct peaks {
+    uint64_t reserved, requested;
+    bool refused;
+    uint64_t refused_size;
+};
+
+static enum mt_status run_once(const struct asked *a, enum mt_device_order order,
+                               struct peaks *peaks, struct mt_error *err)
+{
+    struct mt_sim_run run = {0};
+    mt_sim_set_order(a->fit->sim, order);
+    enum mt_status status = mt_sim_what_if(a->fit->sim, a->settings, MT_STR(""), &run, NULL, err);
+    *peaks = (struct peaks){.reserved = run.peak.reserved,
+                            .requested = (uint64_t)run.stats.stat[MT_STAT_REQUESTED_BYTES][0].peak,
+                            .refused = run.n_ooms > 0,
+                            .refused_size = run.ooms.n ? run.ooms.v[0].size : 0};
+    mt_sim_run_release(&run);
+    return status;
+}
+
+static void widen(struct mt_fit_run *out, uint64_t reserved)
+{
+    out->low = reserved < out->low ? reserved : out->low;
+    out->high = reserved > out->high ? reserved : out->high;
+}
+
+static void take(struct mt_fit_run *out, const struct peaks *p)
+{
+    widen(out, p->reserved);
+    if (p->refused && out->verdict == MT_SIM_FITS) {
+        out->verdict = MT_SIM_OUT_OF_MEMORY;
+        out->refused = p->refused_size;
+    }
+}
+
+/* The sizes of the laws, under every order of addresses. An expandable segment has one range of
+ * addresses: there the order decides nothing. */
+static enum mt_status try_orders(const struct asked *a, struct mt_error *err)
+{
+    int guesses = a->fit->law_counts[MT_FIT_UNKNOWN] ? GUESSES : 1;
+    int orders = a->settings->expandable_segments ? 1 : MT_DEVICE_ORDERS;
+    for (int g = 0; g < guesses; g++) {
+        mt_fit_sizes_at(a->fit, a->out->size, (enum guess)g);
+        for (int o = 0; o < (g == GUESS_MIDDLE ? orders : 1); o++) {
+            struct peaks p;
+            MT_TRY(run_once(a, (enum mt_device_order)o, &p, err));
+            take(a->out, &p);
+            if (g == GUESS_MIDDLE && o == 0) {
+                a->out->reserved = p.reserved;
+                a->out->requested = p.requested;
+            }
+        }
+    }
+    return MT_OK;
+}
+
+/* What the size would reserve with the share of unused memory that a size near it has. */
+static enum mt_status try_neighbours(const struct asked *a, struct mt_error *err)
+{
+    static const int off[] = {-50, -30, -15, 15, 30, 50}; /* thousandths */
+    uint64_t size = a->out->size, last = size;
+    for (size_t i = 0; i < MT_COUNT(off); i++) {
+        double away = (double)size * off[i] / 1000.0;
+        uint64_t at = (uint64_t)((double)size + away + 0.5);
+        at = at == size ? (off[i] < 0 ? size - 1 : size + 1) : at;
+        struct peaks p;
+        if (at == last || at == 0) {
+            continue;
+        }
+        last = at;
+        mt_fit_sizes_at(a->fit, at, GUESS_MIDDLE);
+        MT_TRY(run_once(a, MT_DEVICE_DOWN, &p, err));
+        if (p.requested > 0) {
+            widen(a->out,
+                  (uint64_t)((double)p.reserved / (double)p.requested * (double)a->out->requested));
+        }
+    }
+    return MT_OK;
+}
+
+/* Beyond one and a half times the largest recording that was used, or as far below the smallest. */
+static bool is_far(const struct mt_fit *f, uint64_t size)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        uint64_t at = f->recordings[i].size;
+        if (f->recordings[i].used) {
+            least = at < least ? at : least;
+            most = at > most ? at : most;
+        }
+    }
+    return size / 3 > most / 2 || size < least / 3 * 2;
+}
+
+/* The largest call that lies on no law is small beside the peak: whatever a library chooses there,
+ * the figure stands. */
+static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; f->law_counts[MT_FIT_UNKNOWN] && i < f->calls[f->base].list.n; i++) {
+        if (f->laws[f->like[i]] == MT_FIT_UNKNOWN) {
+            uint64_t size = mt_fit_size_of(f, i, out->size, GUESS_HIGH);
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest <= out->reserved / 100 * MOST_UNKNOWN;
+}
+
+enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
+                              struct mt_fit_run *out, struct mt_error *err)
+{
+    struct asked a = {f, q, q->settings ? q->settings : mt_sim_settings(f->sim), out};
+    *out = (struct mt_fit_run){.size = size, .low = UINT64_MAX, .verdict = MT_SIM_FITS};
+    mt_sim_set_bounds(f->sim, q->limit, q->capacity);
+    mt_sim_set_sizes(f->sim, f->sizes);
+    enum mt_status status = try_orders(&a, err);
+    bool fits = status == MT_OK && out->verdict == MT_SIM_FITS;
+    if (fits) {
+        out->known =
+            out->high - out->low <= out->reserved / 100 * MOST_RANGE && laws_suffice(f, out);
+    }
+    if (fits && !q->limit && !q->capacity && is_far(f, size)) {
+        status = try_neighbours(&a, err);
+    }
+    mt_sim_set_sizes(f->sim, NULL);
+    return status;
+}
+
+enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
+                              struct mt_fit_run *fits, struct mt_fit_run *next,
+                              struct mt_error *err)
+{
+    uint64_t base = f->recordings[f->base].size, low = 0, high = 0;
+    struct mt_fit_run run;
+    *fits = *next = (struct mt_fit_run){.size = 0};
+    /* Doubles from the base until it fails, or halves until it fits; then the middle of both. */
+    for (uint64_t at = base;
+         at / SEARCH_FACTOR <= base && high != 1 && (low == 0 || high == 0 || high - low > 1);) {
+        MT_TRY(mt_fit_predict(f, at, q, &run, err));
+        if (run.verdict == MT_SIM_FITS) {
+            low = at;
+            *fits = run;
+        } else {
+            high = at;
+            *next = run;
+        }
+        at = high == 0 ? low * 2 : low == 0 ? high / 2 : low + (high - low) / 2;
+    }
+    return MT_OK;
+}
