@@ -3,6 +3,8 @@
 #ifndef MEMTOOL_CLI_FRAME_H
 #define MEMTOOL_CLI_FRAME_H
 
+#include <regex.h>
+
 #include "cli/command.h"
 #include "torch/alloc_conf.h"
 
@@ -32,6 +34,11 @@ int mt_cli_unknown_verb(struct mt_cli *cli, const char *name);
 
 void mt_help_main(const struct mt_cli *cli, FILE *to, bool all);
 void mt_help_command(const struct mt_cli *cli, const struct mt_command *command, bool all);
+
+/* Compiles a pattern of --frame and its kin; *has tells that there is one, and that the former is
+ * to be freed. Errors: MT_USAGE, MT_NOMEM. */
+enum mt_status mt_regex_compile(regex_t *regex, bool *has, const char *text, struct mt_error *err)
+    MT_NODISCARD;
 
 /* Memory for cli/, where its end is the end of the program (exit 6). `p` may be NULL. */
 void *mt_cli_realloc(void *p, size_t count, size_t size);

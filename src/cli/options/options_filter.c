@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/frame.h"
 #include "cli/options/options.h"
 
 static enum mt_status wrong(struct mt_error *err, const char *text, const char *expected)
@@ -133,7 +134,7 @@ static enum mt_status parse_time(void *field, const char *text, struct mt_error 
                                &f->time_is_absolute, err);
 }
 
-static enum mt_status compile(regex_t *regex, bool *has, const char *text, struct mt_error *err)
+enum mt_status mt_regex_compile(regex_t *regex, bool *has, const char *text, struct mt_error *err)
 {
     if (*has) {
         regfree(regex);
@@ -147,13 +148,13 @@ static enum mt_status compile(regex_t *regex, bool *has, const char *text, struc
 static enum mt_status parse_frame(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
-    return compile(&f->frame, &f->has_frame, text, err);
+    return mt_regex_compile(&f->frame, &f->has_frame, text, err);
 }
 
 static enum mt_status parse_not_frame(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
-    return compile(&f->not_frame, &f->has_not_frame, text, err);
+    return mt_regex_compile(&f->not_frame, &f->has_not_frame, text, err);
 }
 
 /* The parsers take the whole filter: offset 0. */

@@ -9,11 +9,13 @@
 #include "snapshot/model/settings.h"
 #include "snapshot/write/write.h"
 #include "verbs/conf/conf_explain.h"
+#include "verbs/simulate/edit_list.h"
 #include "verbs/simulate/print.h"
 
 struct simulate_settings {
     struct mt_common common;
     struct mt_texts confs;
+    struct mt_texts edits[MT_SIM_EDITS]; /* by enum mt_sim_edit_kind */
     uint64_t limit, capacity;
     int64_t device;
     const char *torch;
@@ -35,6 +37,18 @@ static const struct mt_option OPTIONS[] = {
                 .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
     MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE", "bytes that the driver can give this process",
                 .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_TEXTS(
+        0, "recompute", AT(edits[MT_SIM_RECOMPUTE]), "REGEX",
+        "as if the calls of the functions that match \"file:line name\" were checkpointed: "
+        "what they keep is made again in the backward pass"),
+    MT_OPT_TEXTS(0, "offload", AT(edits[MT_SIM_OFFLOAD]), "REGEX",
+                 "as if what these calls keep were moved to the host until the backward pass"),
+    MT_OPT_TEXTS(0, "free-early", AT(edits[MT_SIM_FREE_EARLY]), "REGEX",
+                 "as if what these calls keep were freed when they end"),
+    MT_OPT_TEXTS(0, "scale", AT(edits[MT_SIM_SCALE]), "REGEX=FACTOR",
+                 "as if allocations whose stack matches had FACTOR times their size"),
+    MT_OPT_TEXTS(0, "drop", AT(edits[MT_SIM_DROP]), "REGEX",
+                 "as if allocations whose stack matches were never made"),
     MT_OPT_INT(0, "device", AT(device), "N", 0, 65535, "only this device"),
     MT_OPT_TEXT(
         0, "torch", AT(torch), "VERSION",
@@ -85,6 +99,7 @@ static void defaults(void *settings)
 
 struct device_runs {
     int32_t device;
+    struct mt_sim_edit *edits; /* work.n_edits of them, made */
     struct mt_sim *sim;
     MT_VEC(struct mt_sim_run) runs;
     bool chosen;
@@ -95,7 +110,9 @@ struct work {
     const struct simulate_settings *x;
     const struct mt_snapshot *snapshot;
     struct mt_sim_options options;
-    const struct mt_conf *confs; /* parsed, one for each of x->confs */
+    const struct mt_conf *confs;     /* parsed, one for each of x->confs */
+    const struct mt_sim_edit *edits; /* asked for */
+    size_t n_edits;
     MT_VEC(struct device_runs) devices;
     struct mt_sim_output output;
     bool has_output;
@@ -109,6 +126,7 @@ static void work_release(struct work *w)
             mt_sim_run_release(&d->runs.v[k]);
         }
         mt_vec_release(&d->runs);
+        mt_mem_free(d->edits);
         mt_sim_free(d->sim);
     }
     mt_vec_release(&w->devices);
@@ -187,6 +205,20 @@ static enum mt_status try_given(struct work *w, struct device_runs *d, struct mt
     return MT_OK;
 }
 
+/* Changes the program for all runs that follow. */
+static enum mt_status edit(struct work *w, struct device_runs *d, struct mt_error *err)
+{
+    d->edits = mt_mem_alloc(w->n_edits, sizeof *d->edits);
+    if (!d->edits) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < w->n_edits; i++) {
+        d->edits[i] = w->edits[i];
+        MT_TRY(mt_sim_make_edit(d->sim, &d->edits[i], err));
+    }
+    return MT_OK;
+}
+
 static enum mt_status simulate_device(struct work *w, int32_t device, struct mt_error *err)
 {
     struct device_runs d = {.device = device};
@@ -201,7 +233,11 @@ static enum mt_status simulate_device(struct work *w, int32_t device, struct mt_
     }
     struct device_runs *kept = &w->devices.v[w->devices.n - 1];
     MT_TRY(replay(w, kept, err));
-    if (w->x->confs.n) {
+    MT_TRY(edit(w, kept, err));
+    if (w->n_edits) {
+        MT_TRY(what_if(w, kept, mt_sim_settings(kept->sim), mt_sim_conf(kept->sim), false, err));
+    }
+    if (w->x->confs.n || w->n_edits) {
         return try_given(w, kept, err);
     }
     return w->x->no_what_if ? MT_OK : try_candidates(w, kept, err);
@@ -235,6 +271,8 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
                                             .runs = d->runs.v,
                                             .n_runs = d->runs.n,
                                             .chosen = d->chosen,
+                                            .edits = d->edits,
+                                            .n_edits = w->n_edits,
                                             .variable = mt_conf_variable_of(w->snapshot),
                                             .watched = w->options.watched};
     }
@@ -346,6 +384,15 @@ static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
     return 0;
 }
 
+static bool has_edits(const struct simulate_settings *x)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < MT_SIM_EDITS; i++) {
+        n += x->edits[i].n;
+    }
+    return n > 0;
+}
+
 static int run_loaded(struct mt_cli *cli, const struct simulate_settings *x,
                       const struct mt_snapshot *s, const char *file)
 {
@@ -372,11 +419,21 @@ static int run_loaded(struct mt_cli *cli, const struct simulate_settings *x,
                                  .watched = how.watched,
                                  .has_capacity = x->capacity > 0,
                                  .capacity = x->capacity}};
+    struct mt_edit_list edits = {0};
     int exit_code = parse_confs(cli, x, release, confs);
+    if (exit_code == 0 && x->common.output && has_edits(x)) {
+        exit_code = mt_cli_usage(cli, "simulate: -o cannot write an edited program");
+    }
+    if (exit_code == 0 && mt_edit_list_make(&edits, x->edits, s, &err) != MT_OK) {
+        exit_code = mt_cli_fail(cli, NULL, &err);
+    }
+    w.edits = edits.list.v;
+    w.n_edits = edits.list.n;
     if (exit_code == 0) {
         exit_code = simulate_file(&w, file);
     }
     work_release(&w);
+    mt_edit_list_release(&edits);
     mt_mem_free(confs);
     return exit_code;
 }

@@ -12,6 +12,12 @@ const char *mt_sim_verdict_word(enum mt_sim_verdict v)
     return words[v];
 }
 
+const char *mt_sim_edit_word(enum mt_sim_edit_kind kind)
+{
+    static const char *const words[] = {"recompute", "offload", "free-early", "scale", "drop"};
+    return words[kind];
+}
+
 static const char *verdict_text(enum mt_sim_verdict v)
 {
     static const char *const words[] = {"fits", "out of memory", "unknown"};
@@ -191,8 +197,8 @@ static void add_columns(struct mt_table *t, const struct mt_report *r)
     mt_table_column(t, "SETTINGS", MT_LEFT);
 }
 
-static void add_settings(struct mt_table *t, const struct mt_sim_run *run, bool watched,
-                         struct mt_buf *b)
+static void add_settings(struct mt_table *t, const struct mt_sim_run *run,
+                         const struct mt_sim_result *v, struct mt_buf *b)
 {
     if (b->failed) {
         return; /* told at the end */
@@ -200,8 +206,12 @@ static void add_settings(struct mt_table *t, const struct mt_sim_run *run, bool 
     mt_buf_reset(b);
     mt_text_safe(b, mt_str_from(run->conf));
     const char *conf = run->conf[0] ? mt_buf_view(b).p : "defaults";
-    bool recorded = run->recorded && !watched; /* nobody recorded what was simulated */
-    mt_table_cell(t, "%s%s%s", recorded ? "as recorded (" : "", conf, recorded ? ")" : "");
+    bool recorded = run->recorded && !v->watched; /* nobody recorded what was simulated */
+    mt_table_cell(t, "%s%s%s",
+                  recorded                       ? "as recorded ("
+                  : v->n_edits && !run->recorded ? "edited, "
+                                                 : "",
+                  conf, recorded ? ")" : "");
 }
 
 static void add_unknown(struct mt_table *t, const struct mt_report *r, size_t cells)
@@ -253,7 +263,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     } else if (r->verbose) {
         add_unknown(t, r, 3);
     }
-    add_settings(t, run, v->watched, b);
+    add_settings(t, run, v, b);
 }
 
 static enum mt_status print_runs(const struct mt_report *r, const struct mt_sim_result *v,
@@ -440,6 +450,19 @@ static void print_cure(const struct mt_report *r, const struct mt_sim_result *v,
     print_how_to(r, v, best);
 }
 
+static void print_edited_saving(const struct mt_report *r, const struct mt_sim_run *edited,
+                                const struct mt_sim_run *recorded)
+{
+    uint64_t now = edited->peak.reserved, then = recorded->peak.reserved;
+    if (now == then) {
+        mt_report_line(r, 4, "  The edited program reserves as much at the peak.");
+    } else {
+        mt_report_line(r, 4, "  The edited program reserves %s %s at the peak.",
+                       mt_report_size(r, now < then ? then - now : now - then).s,
+                       now < then ? "less" : "more");
+    }
+}
+
 static void print_advice(const struct mt_report *r, const struct mt_sim_result *v)
 {
     if (v->n_runs < 2) {
@@ -447,7 +470,9 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
     }
     const struct mt_sim_run *best = best_of(v), *recorded = &v->runs[0];
     fputc('\n', r->out);
-    if (recorded->of_trace) {
+    if (v->n_edits) {
+        print_edited_saving(r, &v->runs[1], recorded);
+    } else if (recorded->of_trace) {
         mt_report_line(r, 4,
                        "  The replay is not exact: no setting is recommended on its strength.");
     } else if (bounds_differ(best, recorded)) {
@@ -510,12 +535,53 @@ static void print_notes(const struct mt_report *r, const struct mt_sim_result *v
     }
 }
 
+static void add_effect(struct mt_sentence *s, const struct mt_report *r,
+                       const struct mt_sim_edit *e)
+{
+    static const char *const does[] = {
+        "go when their call ends and are made again before the backward pass of that call",
+        "go when their call ends and come back before the backward pass of that call",
+        "are freed when their call ends", "are scaled", "are never made"};
+    mt_sentence_add(s, "%s allocation%s", mt_count_text(e->changed).s, plural(e->changed));
+    if (e->calls) {
+        mt_sentence_add(s, " of %s call%s", mt_count_text(e->calls).s, plural(e->calls));
+    }
+    mt_sentence_add(s, ", %s in all, %s", mt_report_size(r, e->bytes).s, does[e->kind]);
+    if (e->calls) {
+        mt_sentence_add(s, "; the last one that outlives a call stays, as its result");
+    }
+}
+
+/* What each edit changed, and what that assumes. */
+static void print_edits(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    struct mt_report lines = in_lines(r);
+    for (size_t i = 0; i < v->n_edits; i++) {
+        const struct mt_sim_edit *e = &v->edits[i];
+        struct mt_buf b = {0};
+        struct mt_sentence s = {0};
+        mt_text_safe(&b, mt_str_from(e->pattern));
+        mt_sentence_add(&s, "  %s '%s': ", mt_sim_edit_word(e->kind), b.failed ? "" : b.p);
+        if (e->changed) {
+            add_effect(&s, r, e);
+        } else {
+            mt_sentence_add(&s, "%s, nothing changes",
+                            e->allocations ? "what it matches keeps nothing"
+                                           : "no allocation matches");
+        }
+        mt_report_line(&lines, 4, "%s", s.text);
+        mt_buf_release(&b);
+    }
+}
+
 static enum mt_status print_result(const struct mt_report *r, const struct mt_sim_result *v,
                                    struct mt_buf *b, struct mt_error *err)
 {
     print_head(r, v, b);
     fputs("\n  peaks of memory, and what they cost:\n", r->out);
     MT_TRY(print_runs(r, v, b, err));
+    fputs(v->n_edits ? "\n" : "", r->out);
+    print_edits(r, v);
     print_notes(r, v);
     print_advice(r, v);
     return b->failed ? mt_fail_nomem(err) : MT_OK;

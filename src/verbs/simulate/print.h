@@ -12,6 +12,8 @@ struct mt_sim_result {
     const struct mt_sim *sim;
     const struct mt_sim_run *runs;
     size_t n_runs;
+    const struct mt_sim_edit *edits; /* of the program, made before all runs but the first */
+    size_t n_edits;
     bool chosen;          /* the settings were chosen by memtool, not by the user */
     const char *variable; /* that the recorded program reads its settings from */
     bool watched;         /* no allocator: the events are the driver's own */
@@ -28,6 +30,9 @@ enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct m
 /* One row a run. */
 enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
                                       size_t n, struct mt_error *err) MT_NODISCARD;
+
+/* "recompute", "offload", "free-early", "scale", "drop": as the options are called. */
+const char *mt_sim_edit_word(enum mt_sim_edit_kind kind);
 
 /* "fits", "out_of_memory", "unknown". */
 const char *mt_sim_verdict_word(enum mt_sim_verdict v);

@@ -76,6 +76,7 @@ void mt_sim_free(struct mt_sim *sim)
         mt_vec_release(&sim->ops);
         mt_vec_release(&sim->pools);
         mt_vec_release(&sim->pool_ends);
+        mt_vec_release(&sim->edited);
         mt_vec_release(&sim->releases);
         mt_vec_release(&sim->start.segments);
         mt_vec_release(&sim->start.blocks);

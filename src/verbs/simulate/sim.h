@@ -76,6 +76,7 @@ struct mt_sim {
     MT_VEC(struct pool_end) pool_ends; /* ascending */
     uint32_t n_slots;
     size_t n_calls;             /* ops that allocate */
+    MT_VEC(uint64_t) edited;    /* sizes of the calls after edits; empty: as recorded */
     const uint64_t *sizes;      /* of them, in what-ifs; NULL: as recorded; borrowed */
     enum mt_device_order order; /* of what-ifs */
     bool has_pending;

@@ -159,6 +159,35 @@ void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes);
 void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity);
 /* Where what-ifs find their segments from now on. */
 void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order);
+/*
+ * An edit of the program. Allocations whose stack matches are its subject; a call is one execution
+ * of the function that matches, found where the stacks of a row of such allocations repeat. What
+ * outlives its call but for the last of it, the result, is what the call keeps.
+ */
+enum mt_sim_edit_kind {
+    MT_SIM_RECOMPUTE,  /* what a call keeps goes at its end; the call runs again before the first of
+                          it was freed (activation checkpointing) */
+    MT_SIM_OFFLOAD,    /* the same, and only what it keeps comes back */
+    MT_SIM_FREE_EARLY, /* what a call keeps goes at its end, for good */
+    MT_SIM_SCALE,      /* each allocation, times `factor` */
+    MT_SIM_DROP,       /* no such allocation */
+    MT_SIM_EDITS
+};
+struct mt_sim_edit {
+    enum mt_sim_edit_kind kind;
+    double factor;        /* above 0 */
+    const bool *stacks;   /* by stack id: matches; borrowed until the edit is made */
+    const char *pattern;  /* for print; borrowed as long as the runs */
+    uint64_t allocations; /* out: that match */
+    uint64_t calls;       /* out: RECOMPUTE, OFFLOAD, FREE_EARLY */
+    uint64_t changed;     /* out: allocations that were changed */
+    uint64_t bytes;       /* out: their requests, as recorded */
+};
+/* Changes the program of all what-ifs from now on; after mt_sim_replay, which must not be called
+ * again. Edits add up in the order in which they are made. Errors: MT_NOMEM, MT_LIMIT. */
+enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, struct mt_error *err)
+    MT_NODISCARD;
+
 /* The recorded settings. */
 const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim);
 

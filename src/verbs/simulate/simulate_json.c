@@ -119,6 +119,24 @@ static void put_assumptions(struct mt_put *p, cJSON *run, const struct mt_sim_ru
     mt_put_known(p, o, "requests_after", a->ooms_served > 0, a->requests_after);
 }
 
+static void put_edits(struct mt_put *p, cJSON *run, const struct mt_sim_result *v)
+{
+    cJSON *list = mt_put_array(p, run, "edits");
+    for (size_t i = 0; i < v->n_edits; i++) {
+        const struct mt_sim_edit *e = &v->edits[i];
+        cJSON *o = mt_put_object(p, list, NULL);
+        mt_put_text(p, o, "kind", mt_sim_edit_word(e->kind));
+        mt_put_text(p, o, "pattern", e->pattern);
+        if (e->kind == MT_SIM_SCALE) {
+            mt_put_ratio(p, o, "factor", e->factor);
+        }
+        mt_put_u64(p, o, "allocations", e->allocations);
+        mt_put_u64(p, o, "calls", e->calls);
+        mt_put_u64(p, o, "changed", e->changed);
+        mt_put_u64(p, o, "bytes", e->bytes);
+    }
+}
+
 static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v,
                     const struct mt_sim_run *r)
 {
@@ -131,6 +149,8 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v
     put_counters(p, run, r);
     if (r->recorded) {
         put_fidelity(p, run, r);
+    } else {
+        put_edits(p, run, v);
     }
     put_ooms(p, run, r);
     mt_put_u64(p, run, "n_ooms", r->n_ooms);

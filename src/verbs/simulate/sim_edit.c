@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Edits of the recorded program: what a change of the code would do to the order of requests and
+ * frees. Activation checkpointing: what a call keeps for the backward pass goes at the call's end
+ * and is made again, by the same requests, before the backward pass of that call begins; that is
+ * before the requests that lead to the first free of what it kept. Source: PyTorch
+ * torch/utils/checkpoint.py, _checkpoint_without_reentrant_generator (early stop: nothing is made
+ * again behind the last tensor that was saved).
+ *
+ * Under autocast weights are cast once in each forward pass and the copies kept until the pass
+ * ends, whoever asked for them: a kept allocation of exactly half the size of something that is
+ * never freed is taken for such a copy where others of its kind go in one burst when the pass ends.
+ */
+#include "support/checked.h"
+#include "support/hash.h"
+
+#include "verbs/simulate/sim_edit.h"
+
+struct editor {
+    struct rewrite r;
+    struct mt_sim_edit *edit;
+    struct edit_calls calls;
+    struct mt_idmap lasting; /* sizes of what is never freed */
+    uint32_t next_slot;
+    size_t burst_run, burst_end; /* behind the row of calls that ends at op burst_run */
+    bool has_burst;
+};
+
+static bool matches(const struct editor *e, size_t op)
+{
+    const struct mt_sim *sim = e->r.sim;
+    return sim->ops.v[op].kind == OP_ALLOC &&
+           e->edit->stacks[sim->events[sim->ops.v[op].event].stack];
+}
+
+static void count(struct editor *e, size_t op)
+{
+    e->edit->changed++;
+    e->edit->bytes = mt_add_sat(e->edit->bytes, e->r.sizes[op]);
+}
+
+/* ---- what is kept ---- */
+
+/* Freed later than its call ends. */
+static bool is_kept(const struct editor *e, const struct edit_call *c, size_t op)
+{
+    return matches(e, op) && e->r.free_of[op] != NEVER && e->r.free_of[op] > c->last;
+}
+
+/* The last allocation that outlives the call is its result. */
+static size_t result_of(const struct editor *e, const struct edit_call *c)
+{
+    size_t op = c->last;
+    while (op > c->first && !(matches(e, op) && e->r.free_of[op] > c->last)) {
+        op--;
+    }
+    return op;
+}
+
+static enum mt_status find_lasting(struct editor *e)
+{
+    const struct mt_sim *sim = e->r.sim;
+    bool room = true;
+    for (size_t i = 0; room && i < sim->ops.n; i++) {
+        if (sim->ops.v[i].kind == OP_ALLOC && e->r.free_of[i] == NEVER) {
+            room = mt_idmap_put(&e->lasting, e->r.sizes[i], 1);
+        }
+    }
+    for (size_t i = 0; room && i < sim->start.blocks.n; i++) {
+        room = mt_idmap_put(&e->lasting, sim->start.blocks.v[i].requested, 1);
+    }
+    return room ? MT_OK : mt_fail_nomem(e->r.err);
+}
+
+static bool may_be_cast(const struct editor *e, size_t op)
+{
+    return mt_idmap_find(&e->lasting, 2 * e->r.sizes[op]) != NULL;
+}
+
+/* Where autocast ends behind the row: the frees that follow each other around the first one of what
+ * may be a copy. */
+static void find_burst(struct editor *e, const struct edit_call *c)
+{
+    const struct mt_sim *sim = e->r.sim;
+    size_t end = NEVER;
+    if (e->burst_run == c->run_end) {
+        return;
+    }
+    for (size_t op = c->first; op <= c->run_end; op++) {
+        size_t freed = e->r.free_of[op];
+        if (matches(e, op) && may_be_cast(e, op) && freed > c->run_end && freed < end) {
+            end = freed;
+        }
+    }
+    e->burst_run = c->run_end;
+    e->has_burst = end != NEVER;
+    while (e->has_burst && end < sim->ops.n && sim->ops.v[end].kind == OP_FREE) {
+        end++;
+    }
+    e->burst_end = end;
+}
+
+static bool is_cast(const struct editor *e, size_t op)
+{
+    return e->has_burst && may_be_cast(e, op);
+}
+
+/* ---- recompute and offload ---- */
+
+/* Where the backward pass of the call begins: before the requests that lead to the first free of
+ * what it kept. NEVER: nothing of it is freed there. */
+static size_t comes_back_at(const struct editor *e, const struct edit_call *c, size_t result)
+{
+    const struct mt_sim *sim = e->r.sim;
+    size_t at = NEVER, after = e->has_burst ? e->burst_end : c->run_end;
+    for (size_t op = c->first; op <= c->last; op++) {
+        size_t freed = e->r.free_of[op];
+        if (op != result && is_kept(e, c, op) && freed >= after && freed < at) {
+            at = freed;
+        }
+    }
+    while (at != NEVER && at > c->run_end + 1 && sim->ops.v[at - 1].kind == OP_ALLOC) {
+        at--;
+    }
+    return at;
+}
+
+/* What the call keeps goes: copies of weights when autocast ends, the rest with the call. */
+static enum mt_status drop_kept(struct editor *e, const struct edit_call *c, size_t result,
+                                size_t back)
+{
+    for (size_t op = c->first; op <= c->last; op++) {
+        size_t freed = e->r.free_of[op];
+        if (op == result || !is_kept(e, c, op) || freed < back) {
+            continue;
+        }
+        size_t at = is_cast(e, op) ? e->burst_end : c->last + 1;
+        MT_TRY(mt_rewrite_add(&e->r, at, op, OP_FREE, e->r.sim->ops.v[op].slot));
+        count(e, op);
+    }
+    return MT_OK;
+}
+
+/* The last allocation that the backward pass wants. */
+static size_t last_wanted(const struct editor *e, const struct edit_call *c, size_t result,
+                          size_t back)
+{
+    size_t op = c->last;
+    while (op > c->first && (op == result || !is_kept(e, c, op) || e->r.free_of[op] < back)) {
+        op--;
+    }
+    return op;
+}
+
+/* An allocation of the second run; *slot is where its free finds it, NEVER: at the end. */
+static enum mt_status make_again(struct editor *e, const struct edit_call *c, size_t op,
+                                 size_t back, struct mt_idmap *slots)
+{
+    uint32_t own = e->r.sim->ops.v[op].slot, slot = own;
+    bool stays = is_kept(e, c, op) && e->r.free_of[op] >= back;
+    if (!stays) {
+        slot = e->next_slot++;
+        if (!mt_idmap_put(slots, own, slot)) {
+            return mt_fail_nomem(e->r.err);
+        }
+    }
+    return mt_rewrite_add(&e->r, back, op, OP_ALLOC, slot);
+}
+
+/* The free of something that the second run made for itself. */
+static enum mt_status free_again(struct editor *e, size_t op, size_t back, struct mt_idmap *slots)
+{
+    uint32_t slot;
+    if (!mt_idmap_remove(slots, e->r.sim->ops.v[op].slot, &slot)) {
+        return MT_OK;
+    }
+    return mt_rewrite_add(&e->r, back, op, OP_FREE, slot);
+}
+
+/* What the second run still holds for itself goes at its end. */
+static enum mt_status free_rest(struct editor *e, const struct edit_call *c, size_t back,
+                                struct mt_idmap *slots)
+{
+    for (size_t op = c->first; op <= c->last; op++) {
+        if (matches(e, op)) {
+            MT_TRY(free_again(e, op, back, slots));
+        }
+    }
+    return MT_OK;
+}
+
+static enum mt_status run_again(struct editor *e, const struct edit_call *c, size_t result,
+                                size_t back)
+{
+    const struct mt_sim *sim = e->r.sim;
+    struct mt_idmap slots = {0};
+    bool whole = e->edit->kind == MT_SIM_RECOMPUTE;
+    size_t last = last_wanted(e, c, result, back);
+    enum mt_status status = MT_OK;
+    for (size_t op = c->first; status == MT_OK && op <= last; op++) {
+        bool kept = is_kept(e, c, op) && e->r.free_of[op] >= back;
+        if (matches(e, op) && op != result && (whole || kept)) {
+            status = make_again(e, c, op, back, &slots);
+        } else if (whole &&
+                   (sim->ops.v[op].kind == OP_FREE || sim->ops.v[op].kind == OP_FREE_COMPLETE)) {
+            status = free_again(e, op, back, &slots);
+        }
+    }
+    if (status == MT_OK) {
+        status = free_rest(e, c, back, &slots);
+    }
+    mt_idmap_release(&slots);
+    return status;
+}
+
+static enum mt_status edit_call(struct editor *e, const struct edit_call *c)
+{
+    size_t result = result_of(e, c);
+    find_burst(e, c);
+    size_t back = comes_back_at(e, c, result);
+    if (back == NEVER) {
+        return MT_OK; /* nothing was kept for a backward pass */
+    }
+    e->edit->calls++;
+    MT_TRY(drop_kept(e, c, result, back));
+    return run_again(e, c, result, back);
+}
+
+/* ---- the others ---- */
+
+static enum mt_status free_early(struct editor *e, const struct edit_call *c)
+{
+    size_t result = result_of(e, c);
+    bool some = false;
+    for (size_t op = c->first; op <= c->last; op++) {
+        if (op == result || !is_kept(e, c, op)) {
+            continue;
+        }
+        MT_TRY(mt_rewrite_add(&e->r, c->last + 1, op, OP_FREE, e->r.sim->ops.v[op].slot));
+        mt_rewrite_drop_free(&e->r, op);
+        count(e, op);
+        some = true;
+    }
+    e->edit->calls += some;
+    return MT_OK;
+}
+
+static void scale(struct editor *e, size_t op)
+{
+    double size = (double)e->r.sizes[op] * e->edit->factor;
+    count(e, op);
+    e->r.sizes[op] = size < 1 ? 1 : size > 0x1p59 ? (uint64_t)1 << 59 : (uint64_t)(size + 0.5);
+}
+
+static void drop(struct editor *e, size_t op)
+{
+    count(e, op);
+    e->r.gone[op] = true;
+    mt_rewrite_drop_free(&e->r, op);
+}
+
+static enum mt_status edit_calls(struct editor *e)
+{
+    MT_TRY(mt_sim_find_calls(e->r.sim, e->edit->stacks, &e->calls, e->r.err));
+    MT_TRY(find_lasting(e));
+    for (size_t i = 0; i < e->calls.list.n; i++) {
+        const struct edit_call *c = &e->calls.list.v[i];
+        MT_TRY(e->edit->kind == MT_SIM_FREE_EARLY ? free_early(e, c) : edit_call(e, c));
+    }
+    return MT_OK;
+}
+
+static enum mt_status edit_all(struct editor *e)
+{
+    for (size_t i = 0; i < e->r.sim->ops.n; i++) {
+        bool subject = matches(e, i);
+        e->edit->allocations += subject;
+        if (subject && e->edit->kind == MT_SIM_SCALE) {
+            scale(e, i);
+        } else if (subject && e->edit->kind == MT_SIM_DROP) {
+            drop(e, i);
+        }
+    }
+    bool of_calls = e->edit->kind != MT_SIM_SCALE && e->edit->kind != MT_SIM_DROP;
+    MT_TRY(of_calls ? edit_calls(e) : MT_OK);
+    return mt_rewrite_finish(&e->r);
+}
+
+enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, struct mt_error *err)
+{
+    struct editor e = {.edit = edit, .next_slot = sim->n_slots, .burst_run = SIZE_MAX};
+    edit->allocations = edit->calls = edit->changed = edit->bytes = 0;
+    enum mt_status status = mt_rewrite_begin(&e.r, sim, err);
+    if (status == MT_OK) {
+        status = edit_all(&e);
+    }
+    if (status == MT_OK) {
+        sim->n_slots = e.next_slot;
+    }
+    mt_rewrite_release(&e.r);
+    mt_vec_release(&e.calls.list);
+    mt_idmap_release(&e.lasting);
+    return status;
+}

@@ -1,0 +1,10 @@
+# Edits of the program: what checkpointing, offloading, scaling and dropping would do; -o cannot write them.
+cp "$TESTDATA/good/transformer.pickle.gz" snap.pickle.gz
+for edit in "--recompute=train_small.py:4[234] forward" "--offload=train_small.py:4[234] forward" \
+    "--free-early=train_small.py:4[234] forward" "--drop=train_small.py:58 forward" "--scale=train_small.py:58 forward=2" \
+    "--drop=nosuch"; do
+    "$MEMTOOL" simulate "$edit" snap.pickle.gz | sed '1,/^  fits/d'
+done
+"$MEMTOOL" simulate --json --recompute "train_small.py:4[234] forward" snap.pickle.gz | sed -n '/"edits"/,/]/p'
+"$MEMTOOL" simulate --drop forward -o run.pickle snap.pickle.gz
+"$MEMTOOL" simulate --scale forward=none snap.pickle.gz
