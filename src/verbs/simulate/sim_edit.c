@@ -11,6 +11,8 @@
  * ends, whoever asked for them: a kept allocation of exactly half the size of something that is
  * never freed is taken for such a copy where others of its kind go in one burst when the pass ends.
  */
+#include <stdlib.h>
+
 #include "support/checked.h"
 #include "support/hash.h"
 
@@ -20,9 +22,11 @@ struct editor {
     struct rewrite r;
     struct mt_sim_edit *edit;
     struct edit_calls calls;
-    struct mt_idmap lasting; /* sizes of what is never freed */
+    struct mt_idmap lasting; /* size -> how many of what is never freed */
     uint32_t next_slot;
-    size_t burst_run, burst_end; /* behind the row of calls that ends at op burst_run */
+    bool *cast;                   /* by op: a copy of a weight that lasts until autocast ends */
+    MT_VEC(uint32_t) freed;       /* of the row that is looked at */
+    size_t burst_from, burst_end; /* behind that row, where autocast ends */
     bool has_burst;
 };
 
@@ -37,6 +41,12 @@ static void count(struct editor *e, size_t op)
 {
     e->edit->changed++;
     e->edit->bytes = mt_add_sat(e->edit->bytes, e->r.sizes[op]);
+}
+
+static bool count_size(struct mt_idmap *sizes, uint64_t size)
+{
+    const uint32_t *n = mt_idmap_find(sizes, size);
+    return mt_idmap_put(sizes, size, n ? *n + 1 : 1);
 }
 
 /* ---- what is kept ---- */
@@ -57,52 +67,101 @@ static size_t result_of(const struct editor *e, const struct edit_call *c)
     return op;
 }
 
+/* How many things of each size were made before the first call and are never freed. */
 static enum mt_status find_lasting(struct editor *e)
 {
     const struct mt_sim *sim = e->r.sim;
+    size_t until = e->calls.list.n ? e->calls.list.v[0].first : 0;
     bool room = true;
-    for (size_t i = 0; room && i < sim->ops.n; i++) {
+    for (size_t i = 0; room && i < until; i++) {
         if (sim->ops.v[i].kind == OP_ALLOC && e->r.free_of[i] == NEVER) {
-            room = mt_idmap_put(&e->lasting, e->r.sizes[i], 1);
+            room = count_size(&e->lasting, e->r.sizes[i]);
         }
     }
     for (size_t i = 0; room && i < sim->start.blocks.n; i++) {
-        room = mt_idmap_put(&e->lasting, sim->start.blocks.v[i].requested, 1);
+        room = count_size(&e->lasting, sim->start.blocks.v[i].requested);
     }
     return room ? MT_OK : mt_fail_nomem(e->r.err);
 }
 
-static bool may_be_cast(const struct editor *e, size_t op)
+/* How many weights it may be the copy of. */
+static size_t originals(const struct editor *e, size_t op)
 {
-    return mt_idmap_find(&e->lasting, 2 * e->r.sizes[op]) != NULL;
+    const uint32_t *n = mt_idmap_find(&e->lasting, 2 * e->r.sizes[op]);
+    return n ? *n : 0;
 }
 
-/* Where autocast ends behind the row: the frees that follow each other around the first one of what
- * may be a copy. */
-static void find_burst(struct editor *e, const struct edit_call *c)
+static int by_op(const void *x, const void *y)
+{
+    const uint32_t *l = x, *r = y;
+    return (*l > *r) - (*l < *r);
+}
+
+/* Whether nothing but frees lies between two ops. */
+static bool only_frees(const struct mt_sim *sim, size_t from, size_t to)
+{
+    while (from < to && sim->ops.v[from].kind == OP_FREE) {
+        from++;
+    }
+    return from == to;
+}
+
+/* Where autocast ends behind a row: the first burst of frees that takes something from each of the
+ * row's calls, one by one. The backward pass takes from one call after the other. */
+static enum mt_status find_burst(struct editor *e, const struct edit_call *row, size_t calls)
 {
     const struct mt_sim *sim = e->r.sim;
-    size_t end = NEVER;
-    if (e->burst_run == c->run_end) {
-        return;
-    }
-    for (size_t op = c->first; op <= c->run_end; op++) {
-        size_t freed = e->r.free_of[op];
-        if (matches(e, op) && may_be_cast(e, op) && freed > c->run_end && freed < end) {
-            end = freed;
+    e->freed.n = 0;
+    for (size_t op = row->first; op <= row->run_end; op++) {
+        uint32_t at = e->r.free_of[op];
+        if (matches(e, op) && at != NEVER && at > row->run_end && originals(e, op) &&
+            !mt_vec_push(&e->freed, at)) {
+            return mt_fail_nomem(e->r.err);
         }
     }
-    e->burst_run = c->run_end;
-    e->has_burst = end != NEVER;
-    while (e->has_burst && end < sim->ops.n && sim->ops.v[end].kind == OP_FREE) {
-        end++;
+    if (e->freed.n) {
+        qsort(e->freed.v, e->freed.n, sizeof *e->freed.v, by_op);
     }
-    e->burst_end = end;
+    e->has_burst = false;
+    for (size_t i = 0, from = 0; i < e->freed.n && !e->has_burst; i++) {
+        bool ends = i + 1 == e->freed.n || !only_frees(sim, e->freed.v[i], e->freed.v[i + 1]);
+        if (ends && i + 1 - from >= (calls > 2 ? calls : 2)) {
+            e->has_burst = true;
+            e->burst_from = e->freed.v[from];
+            e->burst_end = e->freed.v[i] + 1;
+        }
+        from = ends ? i + 1 : from;
+    }
+    return MT_OK;
 }
 
-static bool is_cast(const struct editor *e, size_t op)
+static bool goes_in_burst(const struct editor *e, size_t op)
 {
-    return e->has_burst && may_be_cast(e, op);
+    return e->r.free_of[op] >= e->burst_from && e->r.free_of[op] < e->burst_end;
+}
+
+/* Marks the copies among what a call keeps. Where more of a size are kept than there are weights
+ * for the calls of the row, those count that follow a copy of a bias. */
+static enum mt_status mark_casts(struct editor *e, const struct edit_call *c, size_t calls)
+{
+    struct mt_idmap kept = {0};
+    bool room = true, after_bias = false;
+    for (size_t op = c->first; room && op <= c->last; op++) {
+        if (is_kept(e, c, op) && originals(e, op)) {
+            room = count_size(&kept, e->r.sizes[op]);
+        }
+    }
+    for (size_t op = c->first; room && op <= c->last; op++) {
+        if (!matches(e, op)) {
+            continue;
+        }
+        const uint32_t *n = mt_idmap_find(&kept, e->r.sizes[op]);
+        bool enough = n && *n * calls <= originals(e, op);
+        e->cast[op] = is_kept(e, c, op) && n && (enough || after_bias);
+        after_bias = is_kept(e, c, op) && goes_in_burst(e, op);
+    }
+    mt_idmap_release(&kept);
+    return room ? MT_OK : mt_fail_nomem(e->r.err);
 }
 
 /* ---- recompute and offload ---- */
@@ -134,7 +193,7 @@ static enum mt_status drop_kept(struct editor *e, const struct edit_call *c, siz
         if (op == result || !is_kept(e, c, op) || freed < back) {
             continue;
         }
-        size_t at = is_cast(e, op) ? e->burst_end : c->last + 1;
+        size_t at = e->cast[op] ? e->burst_end : c->last + 1;
         MT_TRY(mt_rewrite_add(&e->r, at, op, OP_FREE, e->r.sim->ops.v[op].slot));
         count(e, op);
     }
@@ -216,7 +275,6 @@ static enum mt_status run_again(struct editor *e, const struct edit_call *c, siz
 static enum mt_status edit_call(struct editor *e, const struct edit_call *c)
 {
     size_t result = result_of(e, c);
-    find_burst(e, c);
     size_t back = comes_back_at(e, c, result);
     if (back == NEVER) {
         return MT_OK; /* nothing was kept for a backward pass */
@@ -259,13 +317,34 @@ static void drop(struct editor *e, size_t op)
     mt_rewrite_drop_free(&e->r, op);
 }
 
+/* Calls that follow each other. */
+static enum mt_status edit_row(struct editor *e, const struct edit_call *row, size_t calls)
+{
+    MT_TRY(find_burst(e, row, calls));
+    for (size_t i = 0; i < calls; i++) {
+        if (e->edit->kind == MT_SIM_FREE_EARLY) {
+            MT_TRY(free_early(e, &row[i]));
+            continue;
+        }
+        MT_TRY(e->has_burst ? mark_casts(e, &row[i], calls) : MT_OK);
+        MT_TRY(edit_call(e, &row[i]));
+    }
+    return MT_OK;
+}
+
 static enum mt_status edit_calls(struct editor *e)
 {
     MT_TRY(mt_sim_find_calls(e->r.sim, e->edit->stacks, &e->calls, e->r.err));
+    e->cast = mt_mem_zalloc(e->r.sim->ops.n + 1, sizeof *e->cast);
+    if (!e->cast) {
+        return mt_fail_nomem(e->r.err);
+    }
     MT_TRY(find_lasting(e));
-    for (size_t i = 0; i < e->calls.list.n; i++) {
-        const struct edit_call *c = &e->calls.list.v[i];
-        MT_TRY(e->edit->kind == MT_SIM_FREE_EARLY ? free_early(e, c) : edit_call(e, c));
+    for (size_t i = 0, n; i < e->calls.list.n; i += n) {
+        const struct edit_call *row = &e->calls.list.v[i];
+        for (n = 1; i + n < e->calls.list.n && row[n].run_end == row->run_end; n++) {
+        }
+        MT_TRY(edit_row(e, row, n));
     }
     return MT_OK;
 }
@@ -288,7 +367,7 @@ static enum mt_status edit_all(struct editor *e)
 
 enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, struct mt_error *err)
 {
-    struct editor e = {.edit = edit, .next_slot = sim->n_slots, .burst_run = SIZE_MAX};
+    struct editor e = {.edit = edit, .next_slot = sim->n_slots};
     edit->allocations = edit->calls = edit->changed = edit->bytes = 0;
     enum mt_status status = mt_rewrite_begin(&e.r, sim, err);
     if (status == MT_OK) {
@@ -300,5 +379,7 @@ enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, st
     mt_rewrite_release(&e.r);
     mt_vec_release(&e.calls.list);
     mt_idmap_release(&e.lasting);
+    mt_vec_release(&e.freed);
+    mt_mem_free(e.cast);
     return status;
 }
