@@ -19,7 +19,7 @@ struct simulate_settings {
     uint64_t limit, capacity;
     int64_t device;
     const char *torch;
-    bool no_what_if;
+    bool no_what_if, search;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
@@ -53,6 +53,7 @@ static const struct mt_option OPTIONS[] = {
     MT_OPT_TEXT(
         0, "torch", AT(torch), "VERSION",
         "follow the allocator of this PyTorch release (default: 2.11, or later if the file is)"),
+    MT_OPT_FLAG(0, "search", AT(search), "try all sensible settings, and show the best"),
     MT_OPT_FLAG(0, "no-what-if", AT(no_what_if), "replay the recorded settings only"),
     MT_OPT_TEXT('o', "output", offsetof(struct mt_common, output), "FILE",
                 "write the run of the last --conf, or without one that of the recorded settings, "
@@ -103,6 +104,8 @@ struct device_runs {
     struct mt_sim *sim;
     MT_VEC(struct mt_sim_run) runs;
     bool chosen;
+    size_t tried; /* settings that a search went through */
+    bool tried_all;
 };
 
 struct work {
@@ -196,6 +199,24 @@ static enum mt_status try_candidates(struct work *w, struct device_runs *d, stru
     return MT_OK;
 }
 
+/* The best ones become runs of their own. */
+static enum mt_status search(struct device_runs *d, struct mt_error *err)
+{
+    struct mt_sim_search found;
+    enum mt_status status = mt_sim_search(d->sim, &found, err);
+    d->tried = found.tried;
+    d->tried_all = found.all;
+    for (size_t i = 0; status == MT_OK && i < found.n; i++) {
+        if (!mt_vec_push(&d->runs, found.best[i].run)) {
+            status = mt_fail_nomem(err);
+            break;
+        }
+        found.best[i].run = (struct mt_sim_run){.recorded = false}; /* it has another owner now */
+    }
+    mt_sim_search_release(&found);
+    return status;
+}
+
 static enum mt_status try_given(struct work *w, struct device_runs *d, struct mt_error *err)
 {
     for (size_t i = 0; i < w->x->confs.n; i++) {
@@ -237,7 +258,10 @@ static enum mt_status simulate_device(struct work *w, int32_t device, struct mt_
     if (w->n_edits) {
         MT_TRY(what_if(w, kept, mt_sim_settings(kept->sim), mt_sim_conf(kept->sim), false, err));
     }
-    if (w->x->confs.n || w->n_edits) {
+    if (w->x->search) {
+        MT_TRY(search(kept, err));
+    }
+    if (w->x->confs.n || w->n_edits || w->x->search) {
         return try_given(w, kept, err);
     }
     return w->x->no_what_if ? MT_OK : try_candidates(w, kept, err);
@@ -271,6 +295,8 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
                                             .runs = d->runs.v,
                                             .n_runs = d->runs.n,
                                             .chosen = d->chosen,
+                                            .tried = d->tried,
+                                            .tried_all = d->tried_all,
                                             .edits = d->edits,
                                             .n_edits = w->n_edits,
                                             .variable = mt_conf_variable_of(w->snapshot),

@@ -574,6 +574,23 @@ static void print_edits(const struct mt_report *r, const struct mt_sim_result *v
     }
 }
 
+static void print_search(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    const struct mt_sim_run *last = &v->runs[v->n_runs - 1];
+    uint64_t floor = (uint64_t)last->stats.stat[MT_STAT_REQUESTED_BYTES][MT_SLOT_ALL].peak;
+    if (!v->tried) {
+        return;
+    }
+    struct mt_report lines = in_lines(r);
+    fputc('\n', r->out);
+    mt_report_line(
+        &lines, 4,
+        "  the best of %s settings, %s; keys that bring nothing are left out. The program asks for "
+        "%s at once: no setting can reserve less",
+        mt_count_text(v->tried).s, v->tried_all ? "every sensible combination" : "tried key by key",
+        mt_report_size(r, floor).s);
+}
+
 static enum mt_status print_result(const struct mt_report *r, const struct mt_sim_result *v,
                                    struct mt_buf *b, struct mt_error *err)
 {
@@ -582,6 +599,7 @@ static enum mt_status print_result(const struct mt_report *r, const struct mt_si
     MT_TRY(print_runs(r, v, b, err));
     fputs(v->n_edits ? "\n" : "", r->out);
     print_edits(r, v);
+    print_search(r, v);
     print_notes(r, v);
     print_advice(r, v);
     return b->failed ? mt_fail_nomem(err) : MT_OK;

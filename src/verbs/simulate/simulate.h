@@ -200,6 +200,25 @@ struct mt_sim_candidate {
 size_t mt_sim_candidates(const struct mt_sim *sim, const struct mt_sim_run *recorded,
                          struct mt_sim_candidate *out, size_t max);
 
+/* The best of a search, the first the best; equal ones by fewer device calls. One that reaches no
+ * more than another with some of its keys is left out. */
+enum { MT_SIM_FOUND = 5 };
+struct mt_sim_found {
+    struct mt_sim_run run;
+    unsigned keys; /* a bit for each that is set */
+};
+struct mt_sim_search {
+    size_t tried;
+    bool all; /* every combination; else key by key */
+    struct mt_sim_found best[MT_SIM_FOUND];
+    size_t n;
+};
+/* Replays under many settings; bounds and edits hold. After mt_sim_replay. Errors: MT_NOMEM;
+ * release it all the same. */
+enum mt_status mt_sim_search(struct mt_sim *sim, struct mt_sim_search *out, struct mt_error *err)
+    MT_NODISCARD;
+void mt_sim_search_release(struct mt_sim_search *s);
+
 /* < 0 when x is the better run: fits before unknown before out of memory, then less reserved, then
  * fewer device calls. */
 int mt_sim_run_compare(const struct mt_sim_run *x, const struct mt_sim_run *y);

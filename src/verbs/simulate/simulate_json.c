@@ -171,6 +171,7 @@ static void put_device(struct mt_put *p, cJSON *list, const struct mt_sim_result
     mt_put_bool(p, o, "complete", mt_sim_is_complete(v->sim));
     mt_put_u64(p, o, "blocks_before", mt_sim_ghosts(v->sim, &unsure));
     mt_put_u64(p, o, "blocks_before_unsure", unsure);
+    mt_put_known(p, o, "settings_tried", v->tried > 0, v->tried);
     put_bound(p, o, "limit", mt_sim_limit(v->sim));
     put_bound(p, o, "capacity", mt_sim_capacity(v->sim));
 }
