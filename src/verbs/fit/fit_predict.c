@@ -85,7 +85,7 @@ static enum mt_status try_neighbours(const struct asked *a, struct mt_error *err
         last = at;
         mt_fit_sizes_at(a->fit, at, GUESS_MIDDLE);
         MT_TRY(run_once(a, MT_DEVICE_DOWN, &p, err));
-        if (p.requested > 0) {
+        if (p.requested > 0 && !p.refused) {
             widen(a->out,
                   (uint64_t)((double)p.reserved / (double)p.requested * (double)a->out->requested));
         }
@@ -121,8 +121,8 @@ static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
     return largest <= out->reserved / 100 * MOST_UNKNOWN;
 }
 
-enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
-                              struct mt_fit_run *out, struct mt_error *err)
+static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
+                              bool neighbours, struct mt_fit_run *out, struct mt_error *err)
 {
     struct asked a = {f, q, q->settings ? q->settings : mt_sim_settings(f->sim), out};
     *out = (struct mt_fit_run){.size = size, .low = UINT64_MAX, .verdict = MT_SIM_FITS};
@@ -134,11 +134,17 @@ enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_f
         out->known =
             out->high - out->low <= out->reserved / 100 * MOST_RANGE && laws_suffice(f, out);
     }
-    if (fits && !q->limit && !q->capacity && is_far(f, size)) {
+    if (fits && neighbours && is_far(f, size)) {
         status = try_neighbours(&a, err);
     }
     mt_sim_set_sizes(f->sim, NULL);
     return status;
+}
+
+enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
+                              struct mt_fit_run *out, struct mt_error *err)
+{
+    return predict(f, size, q, true, out, err);
 }
 
 enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
@@ -151,7 +157,7 @@ enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
     /* Doubles from the base until it fails, or halves until it fits; then the middle of both. */
     for (uint64_t at = base;
          at / SEARCH_FACTOR <= base && high != 1 && (low == 0 || high == 0 || high - low > 1);) {
-        MT_TRY(mt_fit_predict(f, at, q, &run, err));
+        MT_TRY(predict(f, at, q, false, &run, err));
         if (run.verdict == MT_SIM_FITS) {
             low = at;
             *fits = run;
