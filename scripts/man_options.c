@@ -113,25 +113,25 @@ struct key {
 
 /* In the order of keys.h. */
 static const struct key KEYS[] = {
-#define X(name, type, since) {"Top", #name, #type, since},
+#define X(name, type, since, use) {"Top", #name, #type, since},
     MT_TOP_KEYS(X)
 #undef X
-#define X(name, type, since) {"Segment", #name, #type, since},
+#define X(name, type, since, use) {"Segment", #name, #type, since},
         MT_SEGMENT_KEYS(X)
 #undef X
-#define X(name, type, since) {"Block", #name, #type, since},
+#define X(name, type, since, use) {"Block", #name, #type, since},
             MT_BLOCK_KEYS(X)
 #undef X
-#define X(name, type, since) {"History entry of a block", #name, #type, since},
+#define X(name, type, since, use) {"History entry of a block", #name, #type, since},
                 MT_HISTORY_KEYS(X)
 #undef X
-#define X(name, type, since) {"Trace event", #name, #type, since},
+#define X(name, type, since, use) {"Trace event", #name, #type, since},
                     MT_EVENT_KEYS(X)
 #undef X
-#define X(name, type, since) {"Frame", #name, #type, since},
+#define X(name, type, since, use) {"Frame", #name, #type, since},
                         MT_FRAME_KEYS(X)
 #undef X
-#define X(name, type, since) {"Annotation", #name, #type, since},
+#define X(name, type, since, use) {"Annotation", #name, #type, since},
                             MT_ANNOTATION_KEYS(X)
 #undef X
 };

@@ -164,6 +164,7 @@ struct mt_cli {
     uint64_t hash_seed;
     long pager; /* process id of the pager that reads `out`, 0: none */
     const struct mt_command *command;
+    const char *lost; /* mt_source_lost of the file read last */
 };
 
 enum mt_command_flag {
@@ -233,6 +234,10 @@ int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *
 /* The same from bytes that were read from `file` already: a pipe. */
 int mt_cli_load_memory(struct mt_cli *cli, const struct mt_common *common, const char *file,
                        struct mt_str bytes, struct mt_snapshot *out);
+
+/* Notes what a salvaged file lost, for people and in cli->lost; whether it is one. */
+bool mt_cli_note_damage(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                        const struct mt_snapshot *s);
 
 /* How to print, from the common options and the terminal; `file` as given. */
 struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *common,

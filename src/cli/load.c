@@ -19,6 +19,19 @@ static struct mt_read_options read_options(struct mt_cli *cli, const struct mt_c
     };
 }
 
+bool mt_cli_note_damage(struct mt_cli *cli, const struct mt_common *common, const char *file,
+                        const struct mt_snapshot *s)
+{
+    cli->lost = mt_source_lost(&s->source);
+    if (cli->lost) {
+        mt_cli_note(cli, common, "%s: only partly readable: %s%s", file, s->source.damage,
+                    s->source.state_cut
+                        ? "; segments are lost with it, so sums of segments are of a part"
+                        : "");
+    }
+    return cli->lost != NULL;
+}
+
 /* Says how the reading ended; the exit code. */
 static int loaded(struct mt_cli *cli, const struct mt_common *common, const char *file,
                   enum mt_status status, struct mt_snapshot *s, struct mt_error *err)
@@ -30,11 +43,7 @@ static int loaded(struct mt_cli *cli, const struct mt_common *common, const char
         mt_snapshot_release(s);
         return mt_cli_fail(cli, file, err);
     }
-    if (s->source.salvaged) {
-        mt_cli_note(cli, common, "%s: only partly readable: %s", file, s->source.damage);
-        return 4;
-    }
-    return 0;
+    return mt_cli_note_damage(cli, common, file, s) ? 4 : 0;
 }
 
 int mt_cli_load(struct mt_cli *cli, const struct mt_common *common, const char *file,

@@ -42,7 +42,9 @@ static void add_frames(struct mt_buf *b, const struct mt_snapshot *s, uint32_t s
         }
         mt_buf_text(b, first ? "" : ";");
         mt_text_safe(b, file_part(mt_snapshot_str(s, f->filename)));
-        mt_buf_printf(b, ":%" PRId32 ":", f->line);
+        mt_buf_char(b, ':');
+        mt_frame_line_text(b, s, f);
+        mt_buf_char(b, ':');
         mt_text_safe(b, mt_snapshot_str(s, f->name));
         first = false;
     }

@@ -20,6 +20,9 @@ cJSON *mt_json_begin(const struct mt_report *r, const char *schema)
     if (ok && r->file) {
         ok = mt_json_str(object, "file", mt_str_from(r->file));
     }
+    if (ok && r->lost && *r->lost) {
+        ok = mt_json_str(object, "lost", mt_str_from(*r->lost));
+    }
     if (!ok) {
         cJSON_Delete(object);
         return NULL;

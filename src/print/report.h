@@ -25,13 +25,14 @@ struct mt_report {
     char separator; /* 0: tables as aligned text; ',' or '\t': as CSV or TSV, numbers unformatted */
     bool color;
     struct mt_size_format size;
-    size_t limit;     /* rows of a table, 0 = all */
-    int width;        /* columns of the terminal; 0 = do not cut lines (not a terminal) */
-    int verbose;      /* -v, -vv ... */
-    bool full_path;   /* whole file names in frames */
-    bool all_frames;  /* do not fold internal frames */
-    int stack_lines;  /* lines of each stack: 1 = the first user frame, 0 = all */
-    const char *file; /* name of the input as the user gave it */
+    size_t limit;            /* rows of a table, 0 = all */
+    int width;               /* columns of the terminal; 0 = do not cut lines (not a terminal) */
+    int verbose;             /* -v, -vv ... */
+    bool full_path;          /* whole file names in frames */
+    bool all_frames;         /* do not fold internal frames */
+    int stack_lines;         /* lines of each stack: 1 = the first user frame, 0 = all */
+    const char *file;        /* name of the input as the user gave it */
+    const char *const *lost; /* *lost: mt_source_lost of the file read last; NULL: nobody asks */
 };
 
 /* ---- text ---- */

@@ -6,6 +6,7 @@
  */
 #include "heap/stacks/frames.h"
 #include "print/report.h"
+#include "torch/keys.h"
 
 static void add_name(struct mt_buf *b, struct mt_str name)
 {
@@ -166,7 +167,8 @@ static cJSON *frame_item(const struct mt_snapshot *s, const struct mt_frame *f)
     cJSON *item = cJSON_CreateObject();
     if (item && mt_json_str(item, "name", mt_snapshot_str(s, f->name)) &&
         mt_json_str(item, "filename", mt_snapshot_str(s, f->filename)) &&
-        mt_json_i64(item, "line", f->line)) {
+        (f->present >> MT_FRAME_KEY_line & 1 ? mt_json_i64(item, "line", f->line)
+                                             : mt_json_null(item, "line"))) {
         return item;
     }
     cJSON_Delete(item);

@@ -51,7 +51,10 @@ static void say_salvaged(const struct saying *x)
     mt_buf_printf(
         x->b, "the file is damaged at byte %" PRIu64 "; the figures are of what was whole before",
         x->fact->first);
-    if (x->s->source.followed) {
+    if (x->s->source.state_cut) {
+        mt_buf_text(x->b, "; the list of segments lost its end: these sums are of a part, and how "
+                          "much more there was is not known");
+    } else if (x->s->source.followed) {
         mt_buf_text(x->b, "; the trace lost its end, and an out-of-memory event may have been in "
                           "it: the state is that after the last event that is left, counted from "
                           "an empty allocator (memtool segments --salvage: that of the dump)");
@@ -93,8 +96,46 @@ static void say_actions(const struct saying *x)
 
 static void say_keys(const struct saying *x)
 {
-    mt_buf_printf(x->b, "%s value%s under keys that memtool does not know; skipped",
+    mt_buf_printf(x->b, "%s value%s under keys that memtool does not know; kept, not used",
                   mt_count_text(x->fact->count).s, x->one ? "" : "s");
+}
+
+static void add_odd_value(const struct saying *x, const struct mt_odd *odd)
+{
+    struct mt_buf text = {0};
+    mt_value_text(&text, x->s, &x->s->values[odd->value]);
+    mt_text_safe(x->b, mt_buf_view(&text));
+    x->b->failed |= text.failed;
+    mt_buf_release(&text);
+}
+
+static void say_odd(const struct saying *x)
+{
+    enum { SHOWN = 3 };
+    size_t shown = 0;
+    mt_buf_printf(x->b, "%s value%s nothing that PyTorch writes there, taken as unknown and kept:",
+                  mt_count_text(x->fact->count).s, x->one ? " is" : "s are");
+    for (size_t i = 0; i < x->s->n_odd; i++) {
+        const struct mt_odd *odd = &x->s->odd[i];
+        if (mt_str_equal(mt_snapshot_str(x->s, odd->key), MT_STR("line"))) {
+            continue;
+        }
+        if (shown == SHOWN && !x->r->verbose) {
+            mt_buf_text(x->b, " ...");
+            break;
+        }
+        mt_buf_printf(x->b, "%s %s ", shown++ ? "," : "", odd->record);
+        mt_text_safe(x->b, mt_snapshot_str(x->s, odd->key));
+        mt_buf_char(x->b, ' ');
+        add_odd_value(x, odd);
+    }
+}
+
+static void say_lines(const struct saying *x)
+{
+    mt_buf_printf(x->b, "the line of %s frame%s is not known: written as ",
+                  mt_count_text(x->fact->count).s, x->one ? "" : "s");
+    add_odd_value(x, &x->s->odd[x->fact->first]);
 }
 
 static void say_before_start(const struct saying *x)
@@ -160,6 +201,8 @@ static const struct {
     [MT_TRUST_OVERLAP] = {NULL, say_overlap},
     [MT_TRUST_UNKNOWN_ACTIONS] = {NULL, say_actions},
     [MT_TRUST_UNKNOWN_KEYS] = {NULL, say_keys},
+    [MT_TRUST_UNKNOWN_LINES] = {NULL, say_lines},
+    [MT_TRUST_ODD_VALUES] = {NULL, say_odd},
     [MT_TRUST_UNLIMITED] = {"max_split_size is written as a number that means unlimited", NULL},
     [MT_TRUST_LIBRARIES_UNSEEN] =
         {"no lookup of the driver's functions was watched: what libraries "

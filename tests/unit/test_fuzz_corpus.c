@@ -144,7 +144,7 @@ static bool holds(struct mt_str text, const char *before, const char *word, cons
 static void expect_words(struct mt_str text, const char *before, const char *behind)
 {
     static const char *const WORDS[] = {
-#define X(name, type, since) #name,
+#define X(name, type, since, use) #name,
         MT_EVENT_KEYS(X) MT_SEGMENT_KEYS(X) MT_BLOCK_KEYS(X) MT_HISTORY_KEYS(X) MT_FRAME_KEYS(X)
             MT_ANNOTATION_KEYS(X) MT_TOP_KEYS(X)
 #undef X

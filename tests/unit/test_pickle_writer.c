@@ -28,8 +28,8 @@ static uint32_t str(const char *s)
 /* {"x": value} at the top and nothing else. */
 static void top_value(struct mt_value v)
 {
-    uint32_t value = mt_builder_values(b, &v, 1);
-    mt_builder_top(b, 0, 0, mt_builder_extra(b, 0, str("x"), value));
+    struct mt_value key = {.kind = MT_VALUE_STR, .u.id = str("x")};
+    mt_builder_top(b, 0, 0, mt_builder_extra(b, 0, &key, &v));
 }
 
 static char *write_out(int protocol, enum mt_status want, size_t *n)

@@ -3,6 +3,7 @@
 #include "snapshot/model/builder.h"
 #include "heap/stacks/frames.h"
 #include "print/report.h"
+#include "torch/keys.h"
 
 #include "unit.h"
 
@@ -40,7 +41,8 @@ static void build(void)
     for (size_t i = 0; i < MT_COUNT(FRAMES); i++) {
         struct mt_frame f = {.name = mt_builder_cstr(b, FRAMES[i].name),
                              .filename = mt_builder_cstr(b, FRAMES[i].file),
-                             .line = (int32_t)i + 10};
+                             .line = (int32_t)i + 10,
+                             .present = (1u << MT_FRAME_KEY_COUNT) - 1};
         ck_assert_uint_eq(mt_builder_frame(b, &f), i + 1);
     }
     struct mt_frame unknown = {.filename = mt_builder_cstr(b, "??")};

@@ -29,10 +29,11 @@ static uint32_t frame(const char *name, const char *file, int line)
     return mt_builder_frame(b, &f);
 }
 
-static uint32_t text_value(const char *text)
+static uint32_t extra(const char *key, const char *text)
 {
-    struct mt_value v = {.kind = MT_VALUE_STR, .u.id = str(text)};
-    return mt_builder_values(b, &v, 1);
+    struct mt_value pair[2] = {{.kind = MT_VALUE_STR, .u.id = str(key)},
+                               {.kind = MT_VALUE_STR, .u.id = str(text)}};
+    return mt_builder_extra(b, 0, &pair[0], &pair[1]);
 }
 
 static uint32_t settings(void)
@@ -78,8 +79,8 @@ static void add_events(uint32_t stack, uint32_t mark)
     ck_assert(mt_builder_event(b, &e[0]) && mt_builder_event(b, &e[1]));
     ck_assert(mt_builder_event_column(b, 0, MT_COLUMN_USER_METADATA, str("run of mallory 7")));
     ck_assert(mt_builder_event_column(b, 0, MT_COLUMN_CATEGORY, str("parameter")));
-    uint32_t extra = mt_builder_extra(b, 0, str("forward_frames"), text_value("secret_loss"));
-    ck_assert(mt_builder_event_column(b, 0, MT_COLUMN_EXTRA, extra));
+    ck_assert(
+        mt_builder_event_column(b, 0, MT_COLUMN_EXTRA, extra("forward_frames", "secret_loss")));
     ck_assert(mt_builder_trace(b, 0, 2, false));
 }
 
@@ -105,7 +106,7 @@ static void build(void)
                               ALL(MT_ANNOTATION_KEY_COUNT)};
     ck_assert(mt_builder_annotation(b, &a));
     mt_builder_top(b, ALL(MT_TOP_KEY_host_segments) | 1u << MT_TOP_KEY_memtool, settings(),
-                   mt_builder_extra(b, 0, str("x_note"), text_value("by mallory")));
+                   extra("x_note", "by mallory"));
     mt_builder_own(b, own());
     ck_assert_int_eq(mt_builder_finish(b, &s, &err), MT_OK);
 }

@@ -32,6 +32,7 @@ struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *commo
         .all_frames = common->all_frames,
         .stack_lines = common->stack_lines >= 0 ? (int)common->stack_lines : 1,
         .file = file,
+        .lost = &cli->lost,
     };
 }
 

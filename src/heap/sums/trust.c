@@ -76,7 +76,8 @@ static void check_history(struct checker *c)
     for (size_t i = 0; i < c->t->devices.n; i++) {
         events += c->t->devices.v[i].trace.events;
     }
-    if (events == 0 && c->s->n_segments) {
+    bool lost = c->s->source.salvaged && !(c->s->present >> MT_TOP_KEY_device_traces & 1);
+    if (events == 0 && c->s->n_segments && !lost) {
         add(c, (struct mt_trust_fact){.id = MT_TRUST_NO_HISTORY, .device = -2});
     } else if (events && events <= c->t->devices.n) {
         add(c, (struct mt_trust_fact){MT_TRUST_STATE_ONLY, -2, events, 0, 0});
@@ -202,6 +203,24 @@ static enum mt_status check_overlap(struct checker *c, struct mt_error *err)
 
 /* ---- what memtool does not know ---- */
 
+/* PyTorch itself writes lines that Python does not know as 2^64 - 1, in each program that was
+ * compiled: that is worth a note to whoever asks. */
+static void check_odd(struct checker *c)
+{
+    uint64_t others = 0;
+    for (size_t i = 0; i < c->s->n_odd; i++) {
+        const struct mt_odd *odd = &c->s->odd[i];
+        if (mt_str_equal(mt_snapshot_str(c->s, odd->key), MT_STR("line"))) {
+            add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_LINES, -2, odd->n, 0, i});
+        } else {
+            others += odd->n;
+        }
+    }
+    if (others) {
+        add(c, (struct mt_trust_fact){MT_TRUST_ODD_VALUES, -2, others, 0, 0});
+    }
+}
+
 static void check_unknown(struct checker *c)
 {
     uint64_t events = 0;
@@ -211,9 +230,10 @@ static void check_unknown(struct checker *c)
     if (events) {
         add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_ACTIONS, -2, events, 0, 0});
     }
-    if (c->s->n_extras > 1) {
-        add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_KEYS, -2, c->s->n_extras - 1, 0, 0});
+    if (c->s->n_unknown) {
+        add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_KEYS, -2, c->s->n_unknown, 0, 0});
     }
+    check_odd(c);
     struct mt_settings settings;
     mt_settings_get(c->s, 0, &settings);
     if (settings.max_split_size_is_unlimited) {

@@ -25,6 +25,8 @@
     X(OVERLAP, "segments_overlap", true)                                                           \
     X(UNKNOWN_ACTIONS, "unknown_actions", false)                                                   \
     X(UNKNOWN_KEYS, "unknown_keys", false)                                                         \
+    X(UNKNOWN_LINES, "unknown_lines", false)                                                       \
+    X(ODD_VALUES, "odd_values", true)                                                              \
     X(UNLIMITED, "unlimited_as_number", false)                                                     \
     X(LIBRARIES_UNSEEN, "libraries_unseen", true)                                                  \
     X(USED_BEFORE, "used_before", true)                                                            \
@@ -48,11 +50,12 @@ struct mt_trust_fact {
     enum mt_trust_id id;
     int32_t device; /* of the facts that belong to one, else -2 */
     uint64_t count; /* RING_OVERFLOW, STARTS_LATE: allocations; SUMS, OVERLAP: segments; NO_HISTORY:
-                       0; UNKNOWN_*: events, keys; STATE_ONLY: events; USED_BEFORE: 1 when the
-                       process's own context is not in it */
+                       0; UNKNOWN_*, ODD_VALUES: events, values; STATE_ONLY: events; USED_BEFORE: 1
+                       when the process's own context is not in it */
     uint64_t bytes; /* RING_OVERFLOW, STARTS_LATE: requested bytes alive before the first event;
                        USED_BEFORE, UNSEEN: bytes of the device */
     uint64_t first; /* SUMS, OVERLAP: address of the first such segment; RING_OVERFLOW: events;
+                       UNKNOWN_LINES: index in mt_snapshot.odd;
                        UNSEEN: bytes by which the device has less free than at the start */
 };
 

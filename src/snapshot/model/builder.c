@@ -45,6 +45,7 @@ struct mt_builder *mt_builder_new(uint64_t seed)
     mt_intern_init(&b->frame_bytes, &b->arena, seed);
     mt_intern_init(&b->stack_bytes, &b->arena, seed);
     mt_intern_init(&b->pool_bytes, &b->arena, seed);
+    mt_intern_init(&b->extra_bytes, &b->arena, seed);
     b->stream_index[0].seed = b->stream_index[1].seed = seed;
     b->max_copies = b->max_events = UINT32_MAX;
     b->source = (struct mt_source){.protocol = -1, .damage_offset = MT_NO_OFFSET};
@@ -60,6 +61,7 @@ static void drop_tables(struct mt_builder *b)
     mt_intern_release(&b->frame_bytes);
     mt_intern_release(&b->stack_bytes);
     mt_intern_release(&b->pool_bytes);
+    mt_intern_release(&b->extra_bytes);
     mt_idmap_release(&b->stream_index[0]);
     mt_idmap_release(&b->stream_index[1]);
     mt_mem_free(b->strings.slots);
@@ -96,6 +98,7 @@ void mt_builder_free(struct mt_builder *b)
     mt_vec_release(&b->annotations);
     mt_vec_release(&b->values);
     mt_vec_release(&b->extras);
+    mt_vec_release(&b->odd);
     mt_arena_release(&b->arena);
     mt_mem_free(b);
 }
@@ -319,10 +322,60 @@ struct mt_value mt_builder_get_value(const struct mt_builder *b, uint32_t index)
     return b->values.v[index];
 }
 
-uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uint32_t value)
+/* The bytes by which a value is the same as another. */
+struct value_bytes {
+    uint64_t content;
+    uint32_t n, kind;
+};
+
+static struct value_bytes value_bytes(const struct mt_value *v)
 {
-    struct mt_extra e = {key, value, head};
-    return b->extras.n < UINT32_MAX && mt_vec_push(&b->extras, e) ? (uint32_t)(b->extras.n - 1) : 0;
+    struct value_bytes bytes = {.n = v->n, .kind = (uint32_t)v->kind << 1 | v->single};
+    bool wide = v->kind == MT_VALUE_BOOL || v->kind == MT_VALUE_INT || v->kind == MT_VALUE_FLOAT;
+    bytes.content = wide ? (uint64_t)v->u.i : v->u.id;
+    return bytes;
+}
+
+static bool add_extra(struct mt_builder *b, uint32_t head, const struct mt_value *key,
+                      const struct mt_value *value)
+{
+    bool is_text = key->kind == MT_VALUE_STR;
+    struct mt_extra e = {.key = is_text ? key->u.id : 0, .next = head};
+    e.value = mt_builder_values(b, value, 1);
+    e.key_value = is_text ? 0 : mt_builder_values(b, key, 1);
+    return e.value && (is_text || e.key_value) && mt_vec_push(&b->extras, e);
+}
+
+uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, const struct mt_value *key,
+                          const struct mt_value *value)
+{
+    struct {
+        struct value_bytes key, value;
+        uint64_t head;
+    } bytes = {value_bytes(key), value_bytes(value), head};
+    uint32_t id = mt_intern_put(&b->extra_bytes, &bytes, sizeof bytes);
+    if (id == b->extras.n && !add_extra(b, head, key, value)) {
+        return 0;
+    }
+    return id < b->extras.n ? id : 0;
+}
+
+void mt_builder_count_unknown(struct mt_builder *b, uint64_t n)
+{
+    b->n_unknown += n;
+}
+
+bool mt_builder_odd(struct mt_builder *b, const char *record, uint32_t key,
+                    const struct mt_value *value)
+{
+    for (size_t i = 0; i < b->odd.n; i++) {
+        if (b->odd.v[i].key == key && strcmp(b->odd.v[i].record, record) == 0) {
+            b->odd.v[i].n++;
+            return true;
+        }
+    }
+    uint32_t index = mt_builder_values(b, value, 1);
+    return index && mt_vec_push(&b->odd, ((struct mt_odd){record, key, index, 1}));
 }
 
 void mt_builder_top(struct mt_builder *b, uint32_t present, uint32_t settings, uint32_t extra)
@@ -498,6 +551,9 @@ static void hand_over(struct mt_builder *b, struct mt_snapshot *out)
         .n_values = b->values.n,
         .extras = b->extras.v,
         .n_extras = b->extras.n,
+        .n_unknown = b->n_unknown,
+        .odd = b->odd.v,
+        .n_odd = b->odd.n,
         .settings = b->settings,
         .own = b->own,
         .extra = b->extra,

@@ -82,9 +82,17 @@ uint32_t mt_builder_values(struct mt_builder *b, const struct mt_value *v, size_
 /* A value that mt_builder_values placed. */
 struct mt_value mt_builder_get_value(const struct mt_builder *b, uint32_t index);
 
-/* Puts {key: value} in front of the list `head` and returns the new head. */
-uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, uint32_t key, uint32_t value)
-    MT_NODISCARD;
+/* Puts {key: value} in front of the list `head` and returns the new head. Equal lists get the same
+ * id. */
+uint32_t mt_builder_extra(struct mt_builder *b, uint32_t head, const struct mt_value *key,
+                          const struct mt_value *value) MT_NODISCARD;
+
+/* n more values under unknown keys. */
+void mt_builder_count_unknown(struct mt_builder *b, uint64_t n);
+
+/* One more odd value of `key`, a string id; `record` lives for ever. */
+bool mt_builder_odd(struct mt_builder *b, const char *record, uint32_t key,
+                    const struct mt_value *value) MT_NODISCARD;
 
 /* Top-level facts: `present` bits, settings, unknown keys, source. */
 void mt_builder_top(struct mt_builder *b, uint32_t present, uint32_t settings, uint32_t extra);

@@ -14,6 +14,7 @@ struct mt_builder {
     struct mt_intern frame_bytes;
     struct mt_intern stack_bytes;
     struct mt_intern pool_bytes;
+    struct mt_intern extra_bytes;
     struct mt_idmap stream_index[2]; /* handle -> index; of those written as negatives, the other */
 
     MT_VEC(struct mt_event) events;
@@ -38,6 +39,8 @@ struct mt_builder {
     MT_VEC(struct mt_annotation) annotations;
     MT_VEC(struct mt_value) values;
     MT_VEC(struct mt_extra) extras;
+    MT_VEC(struct mt_odd) odd;
+    uint64_t n_unknown;
 
     uint32_t settings;
     uint32_t own;

@@ -2,7 +2,8 @@
 /*
  * A ladder of keys, oldest first, each with the release that began to write it. The highest key
  * that is there gives the oldest possible writer; the lowest one above it that would have to be
- * there gives the newest. Keys of trace entries prove nothing in a file without trace.
+ * there gives the newest. Keys of trace entries prove nothing in a file without trace, nor those of
+ * the top in one of which the end is lost.
  */
 #include "snapshot/model/era.h"
 #include "support/compiler.h"
@@ -38,7 +39,8 @@ struct keys {
 static struct keys collect(const struct mt_snapshot *s)
 {
     struct keys k = {.present[TOP] = s->present,
-                     .testable = {!s->source.bare_list, s->n_events > 0, s->n_blocks > 0}};
+                     .testable = {!s->source.bare_list && !s->source.salvaged, s->n_events > 0,
+                                  s->n_blocks > 0}};
     for (size_t i = 0; i < s->n_event_shapes; i++) {
         k.present[EVENT] |= s->event_shapes[i].present;
     }

@@ -54,6 +54,9 @@ enum mt_action {
         MT_ACTION_COUNT
 };
 
+/* addr of an OOM event whose file does not say what the driver had free. */
+#define MT_FREE_UNKNOWN UINT64_MAX
+
 /* time_us of an event or annotation whose file gives no time. */
 #define MT_NO_TIME INT64_MIN
 
@@ -217,11 +220,22 @@ struct mt_value {
     } u;
 };
 
-/* One unknown key of a record; a list linked by `next` in the order of the file. */
+/* A pair of a record that has no field for it: the key is unknown, or its value is None or odd. A
+ * list linked by `next`, the last of the file first. Records with equal lists share them. */
 struct mt_extra {
-    uint32_t key;   /* string id */
+    uint32_t key; /* string id; 0 where the key is no string but values[key_value] */
+    uint32_t key_value;
     uint32_t value; /* index into mt_snapshot.values */
     uint32_t next;  /* 0 = end */
+};
+
+/* The values of a known key that are nothing it can hold, such as a line of 2^64 - 1: they are only
+ * shown, so they are kept among the extras, and for all else the key is absent. */
+struct mt_odd {
+    const char *record; /* "event", "frame" ... */
+    uint32_t key;       /* string id */
+    uint32_t value;     /* the first of them: index into mt_snapshot.values */
+    uint64_t n;
 };
 
 struct mt_stream {
@@ -239,6 +253,8 @@ struct mt_source {
     bool gzip, zip, html;
     bool bare_list; /* a list of segments at the top, no dict */
     bool salvaged;  /* read up to a damage only */
+    bool state_cut; /* with salvaged: the list of segments lost its end, so all sums of them
+                       are those of a part */
     bool trace_cut; /* with salvaged: traces from `first_cut` on have lost their end, so the
                        segments are later than the last event, or not all there */
     bool followed;  /* with trace_cut: the segments of those devices are now those after the
@@ -299,6 +315,9 @@ struct mt_snapshot {
     size_t n_values;
     const struct mt_extra *extras;
     size_t n_extras;
+    uint64_t n_unknown; /* values under keys that memtool does not know, as often as they stand */
+    const struct mt_odd *odd;
+    size_t n_odd;
     uint32_t settings; /* value index of allocator_settings (a DICT), 0 when absent */
     uint32_t own;      /* value index of memtool's own key (a DICT), 0 when absent */
     uint32_t extra;    /* unknown keys at the top */
@@ -307,6 +326,10 @@ struct mt_snapshot {
 
     struct mt_builder *owner; /* holds the memory */
 };
+
+/* What a salvaged file lost, in a word for programs: "segments" (some of them), "trace" (its end),
+ * "rest" (what stood behind both); NULL when it is whole. */
+const char *mt_source_lost(const struct mt_source *source);
 
 /* Frees everything that a reader or mt_builder_finish put into s. */
 void mt_snapshot_release(struct mt_snapshot *s);
@@ -356,5 +379,15 @@ static inline struct mt_str mt_frame_function(const struct mt_snapshot *s, const
  * keys are looked at one after the other. */
 const struct mt_value *mt_value_find(const struct mt_snapshot *s, const struct mt_value *dict,
                                      const char *key);
+
+/* The value that a list of extras (its head) holds under a key; NULL when it holds none. */
+const struct mt_value *mt_extra_find(const struct mt_snapshot *s, uint32_t head, const char *key);
+
+/* The line of a frame as its file has it, which may be no line: 18446744073709551615. */
+void mt_frame_line_text(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_frame *f);
+
+/* A value in a few words: a number as it stands, a text in quotes, else what it is ("a list"). What
+ * is no ASCII is left as it is. */
+void mt_value_text(struct mt_buf *b, const struct mt_snapshot *s, const struct mt_value *v);
 
 #endif

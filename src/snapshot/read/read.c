@@ -284,7 +284,11 @@ static void find_cut(int last_key, struct mt_snapshot *s)
 {
     bool has_state = s->present >> MT_TOP_KEY_segments & 1;
     struct mt_source *source = &s->source;
-    if (!source->salvaged || s->n_traces == 0) {
+    if (!source->salvaged) {
+        return;
+    }
+    source->state_cut = source->bare_list || !has_state || last_key == MT_TOP_KEY_segments;
+    if (s->n_traces == 0) {
         return;
     }
     if (last_key == MT_TOP_KEY_segments || !has_state) {

@@ -10,9 +10,11 @@
 #include "snapshot/schema/fields.h"
 #include "support/units.h"
 
+enum { FREE_BITS = 1 << MT_EVENT_KEY_device_free | 1 << MT_EVENT_KEY_addr };
+
 struct event_parts {
     struct mt_event event;
-    uint32_t present;
+    uint32_t negative; /* MT_PRESENT_NEGATIVE_ADDR_EVENT, or 0 */
     uint32_t action_name;
     uint32_t columns[MT_COLUMN_COUNT];
     unsigned columns_set;
@@ -33,16 +35,12 @@ static enum mt_status put_action(struct mt_machine *m, struct event_parts *f, mt
     return MT_OK;
 }
 
-/* Texts are for people only: another type is kept as it is instead of being an error. */
 static enum mt_status put_text(struct mt_machine *m, struct event_parts *f, enum mt_event_column c,
-                               int key, mt_word key_word, mt_word w)
+                               const char *key, mt_word w)
 {
-    if (mt_word_tag(w) != MT_TAG_STR) {
-        f->present &= ~(1u << key);
-        f->columns_set |= 1u << MT_COLUMN_EXTRA;
-        return mt_field_keep(m, key_word, w, &f->columns[MT_COLUMN_EXTRA]);
-    }
-    set_column(f, c, (uint32_t)mt_word_payload(w));
+    uint32_t id = 0;
+    MT_TRY(mt_field_str(m, key, w, &id));
+    set_column(f, c, id);
     return MT_OK;
 }
 
@@ -62,14 +60,13 @@ static enum mt_status put_event_addr(struct mt_machine *m, struct event_parts *f
 {
     bool negative = false;
     MT_TRY(mt_field_addr(m, "addr", w, &f->event.addr, &negative));
-    f->present |= negative ? MT_PRESENT_NEGATIVE_ADDR_EVENT : 0;
+    f->negative = negative ? MT_PRESENT_NEGATIVE_ADDR_EVENT : 0;
     return MT_OK;
 }
 
-static enum mt_status put_event_key(struct mt_machine *m, struct event_parts *f, int key,
-                                    mt_word key_word, mt_word w)
+static enum mt_status put_event_key(struct mt_machine *m, void *into, int key, mt_word w)
 {
-    f->present |= 1u << key;
+    struct event_parts *f = into;
     switch ((enum mt_event_key)key) {
     case MT_EVENT_KEY_action: return put_action(m, f, w);
     case MT_EVENT_KEY_addr: return put_event_addr(m, f, w);
@@ -81,12 +78,12 @@ static enum mt_status put_event_key(struct mt_machine *m, struct event_parts *f,
     case MT_EVENT_KEY_frames: return mt_field_stack(m, w, &f->event.stack);
     case MT_EVENT_KEY_pool_id: return put_event_pool(m, f, w);
     case MT_EVENT_KEY_compile_context:
-        return put_text(m, f, MT_COLUMN_COMPILE_CONTEXT, key, key_word, w);
+        return put_text(m, f, MT_COLUMN_COMPILE_CONTEXT, "compile_context", w);
     case MT_EVENT_KEY_user_metadata:
-        return put_text(m, f, MT_COLUMN_USER_METADATA, key, key_word, w);
+        return put_text(m, f, MT_COLUMN_USER_METADATA, "user_metadata", w);
     case MT_EVENT_KEY_internal_metadata:
-        return put_text(m, f, MT_COLUMN_INTERNAL_METADATA, key, key_word, w);
-    case MT_EVENT_KEY_category: return put_text(m, f, MT_COLUMN_CATEGORY, key, key_word, w);
+        return put_text(m, f, MT_COLUMN_INTERNAL_METADATA, "internal_metadata", w);
+    case MT_EVENT_KEY_category: return put_text(m, f, MT_COLUMN_CATEGORY, "category", w);
     case MT_EVENT_KEY_COUNT: break;
     }
     return MT_OK;
@@ -130,21 +127,18 @@ enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_
 {
     struct event_parts f;
     f.event = (struct mt_event){.time_us = MT_NO_TIME};
-    f.present = f.action_name = 0;
+    f.negative = f.action_name = 0;
     f.columns_set = 0;
-    f.columns[MT_COLUMN_EXTRA] = 0;
-    for (size_t i = 0; i < n; i++) {
-        mt_word key_word = pairs[2 * i];
-        mt_word value = pairs[2 * i + 1];
-        int key = mt_schema_key(&m->schema, MT_RECORD_EVENT, key_word, value);
-        if (MT_LIKELY(key >= 0)) {
-            MT_TRY(put_event_key(m, &f, key, key_word, value));
-        } else {
-            f.columns_set |= 1u << MT_COLUMN_EXTRA;
-            MT_TRY(mt_field_keep(m, key_word, value, &f.columns[MT_COLUMN_EXTRA]));
-        }
+    uint32_t extra = 0;
+    struct mt_fields fields = {MT_RECORD_EVENT, put_event_key, &f, &extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &fields, pairs, n));
+    if (extra) {
+        set_column(&f, MT_COLUMN_EXTRA, extra);
     }
-    MT_TRY(mt_record_shape(m, f.present, f.action_name, &f.event.shape));
+    if (f.event.action == MT_ACTION_OOM && !(fields.present & FREE_BITS)) {
+        f.event.addr = MT_FREE_UNKNOWN;
+    }
+    MT_TRY(mt_record_shape(m, fields.present | f.negative, f.action_name, &f.event.shape));
     size_t index = mt_builder_n_events(m->builder);
     if (index >= m->max_events) {
         mt_fail(m->err, MT_LIMIT, m->offset, "more than %s events, at byte %" PRIu64,

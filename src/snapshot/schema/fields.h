@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The value of one key as the type that its field has. `key` is its name, for messages. Each fails
- * with MT_FORMAT when the value has another type or is out of range.
+ * with MT_FORMAT when the value has another type or is out of range. A number such as 512.0 is an
+ * integer.
  */
 #ifndef MEMTOOL_SNAPSHOT_SCHEMA_FIELDS_H
 #define MEMTOOL_SNAPSHOT_SCHEMA_FIELDS_H
@@ -46,16 +47,22 @@ enum mt_status mt_field_pair(struct mt_machine *m, const char *key, mt_word w,
 enum mt_status mt_field_range(struct mt_machine *m, const char *key, mt_word w, enum mt_tag record,
                               const char *expected, uint32_t *first, uint32_t *n) MT_NODISCARD;
 
-/* Keeps a pair that the record has no field for: *extra is the head of its list. Errors: MT_NOMEM,
- * and MT_FORMAT when the key is no string. */
-enum mt_status mt_field_keep(struct mt_machine *m, mt_word key, mt_word w, uint32_t *extra)
-    MT_NODISCARD;
-
 /* Puts the value of `key`, the enum of the record's keys, into its field of *into. */
 typedef enum mt_status mt_field_put(struct mt_machine *m, void *into, int key, mt_word w);
 
-/* Puts each of n pairs into *into, and those that it has no field for into the list *extra. */
-enum mt_status mt_fields_put(struct mt_machine *m, enum mt_record record, const mt_word *pairs,
-                             size_t n, mt_field_put *put, void *into, uint32_t *extra) MT_NODISCARD;
+/* How the pairs of one record are put, and what became of them. */
+struct mt_fields {
+    enum mt_record record;
+    mt_field_put *put;
+    void *into;
+    uint32_t *extra;  /* head of the list of what has no field, or is odd there; 0: none */
+    uint32_t present; /* bits 1 << key of the values that were put */
+    uint32_t odd;     /* of those that the key cannot hold: kept in *extra, and counted */
+};
+
+/* Puts each of n pairs. A value that its field cannot hold is an error where sizes or addresses are
+ * made of it (keys.h), and is else kept as it is. Errors: those of `put`, MT_NOMEM. */
+enum mt_status mt_fields_put(struct mt_machine *m, struct mt_fields *f, const mt_word *pairs,
+                             size_t n) MT_NODISCARD;
 
 #endif

@@ -238,6 +238,28 @@ static enum mt_status start_list(struct mt_machine *m, size_t at, mt_word first_
     return MT_OK;
 }
 
+/* Marks are only shown: a list that holds something else too is one of any values. */
+static enum mt_status loosen_annotations(struct mt_machine *m, struct mt_container *c)
+{
+    if (!mt_vec_reserve(&c->items, c->n)) {
+        return mt_fail_nomem(m->err);
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        c->items.v[i] = mt_word_make(MT_TAG_ANNOTATION, c->first + i);
+    }
+    c->items.n = c->n;
+    c->kind = MT_CONTAINER_LIST;
+    return MT_OK;
+}
+
+static bool all_are(enum mt_tag tag, const mt_word *items, size_t n)
+{
+    while (n > 0 && mt_word_tag(items[n - 1]) == tag) {
+        n--;
+    }
+    return n == 0;
+}
+
 static enum mt_status extend_range(struct mt_machine *m, struct mt_container *c,
                                    const mt_word *items, size_t n)
 {
@@ -275,6 +297,10 @@ enum mt_status mt_machine_append(struct mt_machine *m, size_t from)
         if (c->sealed || (c->kind != MT_CONTAINER_RANGE && c->kind != MT_CONTAINER_LIST)) {
             return FAIL(m, "an item is appended to a finished %s",
                         c->kind == MT_CONTAINER_DICT ? "dictionary" : "list");
+        }
+        if (c->kind == MT_CONTAINER_RANGE && c->record == MT_TAG_ANNOTATION &&
+            !all_are(MT_TAG_ANNOTATION, m->stack.v + from, n)) {
+            MT_TRY(loosen_annotations(m, c));
         }
         MT_TRY(c->kind == MT_CONTAINER_RANGE ? extend_range(m, c, m->stack.v + from, n)
                                              : mt_container_add(m, m->stack.v[from - 1], from, n));

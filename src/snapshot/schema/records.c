@@ -21,7 +21,6 @@ static enum mt_status put_segment(struct mt_machine *m, void *into, int key, mt_
 {
     struct mt_segment *s = into;
     bool negative = false;
-    s->present |= 1u << key;
     switch ((enum mt_segment_key)key) {
     case MT_SEGMENT_KEY_device: return mt_field_i32(m, "device", w, &s->device);
     case MT_SEGMENT_KEY_address:
@@ -50,7 +49,9 @@ static enum mt_status put_segment(struct mt_machine *m, void *into, int key, mt_
 enum mt_status mt_record_segment(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
 {
     struct mt_segment s = {0};
-    MT_TRY(mt_fields_put(m, MT_RECORD_SEGMENT, pairs, n, put_segment, &s, &s.extra));
+    struct mt_fields f = {MT_RECORD_SEGMENT, put_segment, &s, &s.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    s.present |= f.present;
     *out = mt_word_make(MT_TAG_SEGMENT, m->schema.segments.n);
     return mt_vec_push(&m->schema.segments, s) ? MT_OK : mt_fail_nomem(m->err);
 }
@@ -78,7 +79,6 @@ static enum mt_status put_block(struct mt_machine *m, void *into, int key, mt_wo
 {
     struct mt_block *b = into;
     bool negative = false;
-    b->present |= (uint16_t)(1u << key);
     switch ((enum mt_block_key)key) {
     case MT_BLOCK_KEY_address:
         MT_TRY(mt_field_addr(m, "address", w, &b->addr, &negative));
@@ -98,8 +98,14 @@ static enum mt_status put_block(struct mt_machine *m, void *into, int key, mt_wo
 
 enum mt_status mt_record_block(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
 {
-    struct mt_block b = {0};
-    MT_TRY(mt_fields_put(m, MT_RECORD_BLOCK, pairs, n, put_block, &b, &b.extra));
+    struct mt_block b = {.state = MT_BLOCK_OTHER};
+    struct mt_fields f = {MT_RECORD_BLOCK, put_block, &b, &b.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    if ((f.odd >> MT_BLOCK_KEY_requested_size & 1) && b.state != MT_BLOCK_INACTIVE) {
+        return mt_fail(m->err, MT_FORMAT, m->offset,
+                       "requested_size: no number of bytes, in a block that is in use");
+    }
+    b.present |= (uint16_t)f.present;
     *out = mt_word_make(MT_TAG_BLOCK, mt_builder_n_blocks(m->builder));
     return mt_builder_block(m->builder, &b) ? MT_OK : mt_fail_nomem(m->err);
 }
@@ -108,7 +114,6 @@ static enum mt_status put_history(struct mt_machine *m, void *into, int key, mt_
 {
     struct mt_history *h = into;
     bool negative = false;
-    h->present |= 1u << key;
     switch ((enum mt_history_key)key) {
     case MT_HISTORY_KEY_addr:
         MT_TRY(mt_field_addr(m, "addr", w, &h->addr, &negative));
@@ -124,7 +129,9 @@ static enum mt_status put_history(struct mt_machine *m, void *into, int key, mt_
 enum mt_status mt_record_history(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
 {
     struct mt_history h = {0};
-    MT_TRY(mt_fields_put(m, MT_RECORD_HISTORY, pairs, n, put_history, &h, &h.extra));
+    struct mt_fields f = {MT_RECORD_HISTORY, put_history, &h, &h.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    h.present |= f.present;
     *out = mt_word_make(MT_TAG_HISTORY, mt_builder_n_history(m->builder));
     return mt_builder_history(m->builder, &h) ? MT_OK : mt_fail_nomem(m->err);
 }
@@ -134,7 +141,6 @@ enum mt_status mt_record_history(struct mt_machine *m, const mt_word *pairs, siz
 static enum mt_status put_frame(struct mt_machine *m, void *into, int key, mt_word w)
 {
     struct mt_frame *f = into;
-    f->present |= 1u << key;
     switch ((enum mt_frame_key)key) {
     case MT_FRAME_KEY_name: return mt_field_str(m, "name", w, &f->name);
     case MT_FRAME_KEY_filename: return mt_field_str(m, "filename", w, &f->filename);
@@ -146,9 +152,11 @@ static enum mt_status put_frame(struct mt_machine *m, void *into, int key, mt_wo
 
 enum mt_status mt_record_frame(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
 {
-    struct mt_frame f = {0};
-    MT_TRY(mt_fields_put(m, MT_RECORD_FRAME, pairs, n, put_frame, &f, &f.extra));
-    uint32_t id = mt_builder_frame(m->builder, &f);
+    struct mt_frame frame = {0};
+    struct mt_fields f = {MT_RECORD_FRAME, put_frame, &frame, &frame.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    frame.present = f.present;
+    uint32_t id = mt_builder_frame(m->builder, &frame);
     *out = mt_word_make(MT_TAG_FRAME, id);
     return id ? MT_OK : mt_fail_nomem(m->err);
 }
@@ -156,7 +164,6 @@ enum mt_status mt_record_frame(struct mt_machine *m, const mt_word *pairs, size_
 static enum mt_status put_annotation(struct mt_machine *m, void *into, int key, mt_word w)
 {
     struct mt_annotation *a = into;
-    a->present |= 1u << key;
     switch ((enum mt_annotation_key)key) {
     case MT_ANNOTATION_KEY_stage: return mt_field_str(m, "stage", w, &a->stage);
     case MT_ANNOTATION_KEY_name: return mt_field_str(m, "name", w, &a->name);
@@ -172,7 +179,9 @@ enum mt_status mt_record_annotation(struct mt_machine *m, const mt_word *pairs, 
                                     mt_word *out)
 {
     struct mt_annotation a = {.time_us = MT_NO_TIME};
-    MT_TRY(mt_fields_put(m, MT_RECORD_ANNOTATION, pairs, n, put_annotation, &a, &a.extra));
+    struct mt_fields f = {MT_RECORD_ANNOTATION, put_annotation, &a, &a.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    a.present = f.present;
     *out = mt_word_make(MT_TAG_ANNOTATION, mt_builder_n_annotations(m->builder));
     return mt_builder_annotation(m->builder, &a) ? MT_OK : mt_fail_nomem(m->err);
 }

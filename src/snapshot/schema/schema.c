@@ -49,32 +49,36 @@ static const struct {
     {"name", MARK_NAME},     {"filename", MARK_FILENAME},
 };
 
+enum { USE_NEED, USE_SHOW };
+
 struct key_row {
     const char *name;
     uint8_t record;
     int8_t key;
+    uint8_t use;
 };
 
 static const struct key_row KEYS[] = {
-#define X(name, type, since) {#name, MT_RECORD_EVENT, MT_EVENT_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_EVENT, MT_EVENT_KEY_##name, USE_##use},
     MT_EVENT_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_SEGMENT, MT_SEGMENT_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_SEGMENT, MT_SEGMENT_KEY_##name, USE_##use},
         MT_SEGMENT_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_BLOCK, MT_BLOCK_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_BLOCK, MT_BLOCK_KEY_##name, USE_##use},
             MT_BLOCK_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_HISTORY, MT_HISTORY_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_HISTORY, MT_HISTORY_KEY_##name, USE_##use},
                 MT_HISTORY_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_FRAME, MT_FRAME_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_FRAME, MT_FRAME_KEY_##name, USE_##use},
                     MT_FRAME_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_ANNOTATION, MT_ANNOTATION_KEY_##name},
+#define X(name, type, since, use)                                                                  \
+    {#name, MT_RECORD_ANNOTATION, MT_ANNOTATION_KEY_##name, USE_##use},
                         MT_ANNOTATION_KEYS(X)
 #undef X
-#define X(name, type, since) {#name, MT_RECORD_TOP, MT_TOP_KEY_##name},
+#define X(name, type, since, use) {#name, MT_RECORD_TOP, MT_TOP_KEY_##name, USE_##use},
                             MT_TOP_KEYS(X)
 #undef X
 };
@@ -110,6 +114,7 @@ static bool intern_keys(struct mt_schema *s, struct mt_builder *b)
             return false;
         }
         k->key[KEYS[i].record] = KEYS[i].key;
+        k->needed |= (uint8_t)((KEYS[i].use == USE_NEED) << KEYS[i].record);
         if (KEYS[i].record == MT_RECORD_EVENT) {
             s->event_keys[KEYS[i].key] = mt_word_make(MT_TAG_STR, id);
         }
@@ -157,6 +162,13 @@ void mt_schema_release(struct mt_schema *s)
 
 /* ---- which record ---- */
 
+const char *mt_record_name(enum mt_record record)
+{
+    static const char *const names[MT_RECORD_COUNT] = {"event", "segment",    "block",   "history",
+                                                       "frame", "annotation", "snapshot"};
+    return names[record];
+}
+
 static enum mt_record classify(const struct mt_schema *s, const mt_word *pairs, size_t n)
 {
     if (pairs[0] == mt_word_make(MT_TAG_STR, s->action_key)) {
@@ -186,8 +198,6 @@ enum mt_status mt_schema_reduce(struct mt_machine *m, const mt_word *pairs, size
         [MT_RECORD_BLOCK] = mt_record_block, [MT_RECORD_HISTORY] = mt_record_history,
         [MT_RECORD_FRAME] = mt_record_frame, [MT_RECORD_ANNOTATION] = mt_record_annotation,
     };
-    static const char *const names[] = {"event",   "segment", "block",
-                                        "history", "frame",   "annotation"};
     *out = 0;
     if (n == 0) {
         return MT_OK;
@@ -197,5 +207,6 @@ enum mt_status mt_schema_reduce(struct mt_machine *m, const mt_word *pairs, size
         return MT_OK;
     }
     enum mt_status status = make[record](m, pairs, n, out);
-    return MT_LIKELY(status == MT_OK) ? MT_OK : mt_error_prefix(m->err, "%s", names[record]);
+    return MT_LIKELY(status == MT_OK) ? MT_OK
+                                      : mt_error_prefix(m->err, "%s", mt_record_name(record));
 }

@@ -13,20 +13,21 @@
 
 struct mt_machine;
 
-enum mt_record {
-    MT_RECORD_EVENT,
-    MT_RECORD_SEGMENT,
-    MT_RECORD_BLOCK,
-    MT_RECORD_HISTORY,
-    MT_RECORD_FRAME,
-    MT_RECORD_ANNOTATION,
-    MT_RECORD_TOP,
-    MT_RECORD_COUNT
+enum mt_record { /* names: mt_record_name */
+                 MT_RECORD_EVENT,
+                 MT_RECORD_SEGMENT,
+                 MT_RECORD_BLOCK,
+                 MT_RECORD_HISTORY,
+                 MT_RECORD_FRAME,
+                 MT_RECORD_ANNOTATION,
+                 MT_RECORD_TOP,
+                 MT_RECORD_COUNT
 };
 
 /* What a known string means as a key: its enum value in each record, or -1; and as a word. */
 struct mt_known {
     int8_t key[MT_RECORD_COUNT];
+    uint8_t needed; /* bits 1 << enum mt_record: there sizes and addresses are made of it */
     uint8_t mark;   /* the bits by which records are told apart */
     uint8_t action; /* enum mt_action of this word, OTHER when it is none */
 };
@@ -66,6 +67,15 @@ static inline int mt_schema_key(const struct mt_schema *s, enum mt_record record
     }
     return s->known[id].key[record];
 }
+
+/* Whether an odd value of the key refuses the file. */
+static inline bool mt_schema_needs(const struct mt_schema *s, enum mt_record record, mt_word key)
+{
+    return s->known[mt_word_payload(key)].needed >> record & 1;
+}
+
+/* "event", "segment" ... */
+const char *mt_record_name(enum mt_record record);
 
 enum mt_status mt_schema_init(struct mt_schema *s, struct mt_builder *b, struct mt_error *err)
     MT_NODISCARD;

@@ -37,6 +37,24 @@ static enum mt_status keep_strays(struct mt_machine *m)
     return MT_OK;
 }
 
+/* The events of a list of them; false when it is anything else. */
+static bool is_trace(struct mt_value trace)
+{
+    return (trace.kind == MT_VALUE_EVENTS && !trace.single) ||
+           (trace.kind == MT_VALUE_LIST && trace.n == 0);
+}
+
+static enum mt_status add_traces(struct mt_machine *m, struct mt_value list, bool host)
+{
+    for (uint32_t i = 0; i < list.n; i++) {
+        struct mt_value trace = mt_builder_get_value(m->builder, list.u.id + i);
+        if (!mt_builder_trace(m->builder, trace.n ? trace.u.id : 0, trace.n, host)) {
+            return mt_fail_nomem(m->err);
+        }
+    }
+    return MT_OK;
+}
+
 /* A list with one list of events a device; the host's may be one flat list. */
 static enum mt_status top_traces(struct mt_machine *m, const char *key, mt_word w, bool host)
 {
@@ -51,21 +69,16 @@ static enum mt_status top_traces(struct mt_machine *m, const char *key, mt_word 
         return mt_field_wrong_type(m, key, "a list of traces", w);
     }
     for (uint32_t i = 0; i < list.n; i++) {
-        struct mt_value trace = mt_builder_get_value(m->builder, list.u.id + i);
-        bool events = trace.kind == MT_VALUE_EVENTS && !trace.single;
-        if (!events && !(trace.kind == MT_VALUE_LIST && trace.n == 0)) {
+        if (!is_trace(mt_builder_get_value(m->builder, list.u.id + i))) {
             return mt_fail(m->err, MT_FORMAT, m->offset, "%s[%" PRIu32 "] is no list of events",
                            key, i);
         }
-        if (!mt_builder_trace(m->builder, events ? trace.u.id : 0, trace.n, host)) {
-            return mt_fail_nomem(m->err);
-        }
     }
-    return MT_OK;
+    return add_traces(m, list, host);
 }
 
 struct top {
-    uint32_t present, settings, own, extra;
+    uint32_t seen, settings, own, extra;
 };
 
 static enum mt_status top_value(struct mt_machine *m, mt_word w, uint32_t *out)
@@ -81,10 +94,10 @@ static enum mt_status put_top(struct mt_machine *m, void *into, int key, mt_word
     struct top *top = into;
     uint32_t first;
     uint32_t n;
-    if (top->present >> key & 1) { /* each time more segments, as often as the file likes */
+    if (top->seen >> key & 1) { /* each time more segments, as often as the file likes */
         return mt_fail(m->err, MT_FORMAT, m->offset, "a key of the snapshot stands twice");
     }
-    top->present |= 1u << key;
+    top->seen |= 1u << key;
     m->last_key = key;
     switch ((enum mt_top_key)key) {
     case MT_TOP_KEY_segments: return top_segments(m, "segments", w, false);
@@ -104,12 +117,13 @@ static enum mt_status put_top(struct mt_machine *m, void *into, int key, mt_word
 enum mt_status mt_schema_top(struct mt_machine *m, const mt_word *pairs, size_t n)
 {
     struct top top = {0};
-    MT_TRY(mt_fields_put(m, MT_RECORD_TOP, pairs, n, put_top, &top, &top.extra));
-    if (!(top.present & (1u << MT_TOP_KEY_segments | 1u << MT_TOP_KEY_device_traces))) {
+    struct mt_fields f = {MT_RECORD_TOP, put_top, &top, &top.extra, 0, 0};
+    MT_TRY(mt_fields_put(m, &f, pairs, n));
+    if (!(f.present & (1u << MT_TOP_KEY_segments | 1u << MT_TOP_KEY_device_traces))) {
         return mt_fail(m->err, MT_FORMAT, m->offset,
                        "not a memory snapshot (a dictionary without 'segments')");
     }
-    mt_builder_top(m->builder, top.present, top.settings, top.extra);
+    mt_builder_top(m->builder, f.present, top.settings, top.extra);
     mt_builder_own(m->builder, top.own);
     return keep_strays(m);
 }

@@ -9,6 +9,7 @@
  */
 #include "snapshot/write/document.h"
 #include "torch/keys.h"
+#include "support/vec.h"
 
 /* Unknown values are walked by recursion; files nest 3 or 4 deep, readers stop at 1,000. */
 #define DEPTH_MAX 2000
@@ -19,12 +20,13 @@ struct walk {
     void *writer;
     struct mt_sink *sink;
     unsigned depth;
+    MT_VEC(uint32_t) extras; /* of the records that are open, to be written backwards */
 };
 
 /* ---- words ---- */
 
 static const struct mt_str words[] = {
-#define X(name, type, since) MT_STR_INIT(#name),
+#define X(name, type, since, use) MT_STR_INIT(#name),
     MT_EVENT_KEYS(X) MT_SEGMENT_KEYS(X) MT_BLOCK_KEYS(X) MT_HISTORY_KEYS(X) MT_FRAME_KEYS(X)
         MT_ANNOTATION_KEYS(X) MT_TOP_KEYS(X)
 #undef X
@@ -142,11 +144,28 @@ static void begin_record(const struct walk *w, uint32_t present, size_t n_known,
     w->ops->begin(w->writer, MT_DOCUMENT_DICT, n, false);
 }
 
+static void put_extra(struct walk *w, const struct mt_extra *e)
+{
+    if (e->key_value) {
+        put_value(w, e->key_value);
+    } else {
+        w->ops->string(w->writer, e->key);
+    }
+    put_value(w, e->value);
+}
+
+/* The list begins with the last of the file. */
 static void end_record(struct walk *w, uint32_t extra)
 {
+    size_t from = w->extras.n;
     for (; extra; extra = w->s->extras[extra].next) {
-        w->ops->string(w->writer, w->s->extras[extra].key);
-        put_value(w, w->s->extras[extra].value);
+        if (!mt_vec_push(&w->extras, extra)) {
+            mt_sink_fail(w->sink, MT_NOMEM, "out of memory");
+            break;
+        }
+    }
+    while (w->extras.n > from) {
+        put_extra(w, &w->s->extras[w->extras.v[--w->extras.n]]);
     }
     end(w);
 }
@@ -490,7 +509,7 @@ static void put_top_key(struct walk *w, unsigned key)
 void mt_document_walk(const struct mt_snapshot *s, const struct mt_document_ops *ops, void *writer,
                       struct mt_sink *sink)
 {
-    struct walk w = {s, ops, writer, sink, 0};
+    struct walk w = {.s = s, .ops = ops, .writer = writer, .sink = sink};
     if (s->source.bare_list) {
         put_segments(&w, s->segments, s->n_segments);
         return;
@@ -503,4 +522,5 @@ void mt_document_walk(const struct mt_snapshot *s, const struct mt_document_ops 
         }
     }
     end_record(&w, s->extra);
+    mt_vec_release(&w.extras);
 }

@@ -26,7 +26,9 @@ void mt_exporter_frame(const struct mt_exporter *x, const struct mt_frame *f, st
 {
     size_t from = b->n;
     mt_text_safe(b, mt_str_basename(mt_snapshot_str(x->s, f->filename)));
-    mt_buf_printf(b, ":%" PRId32 ":", f->line);
+    mt_buf_char(b, ':');
+    mt_frame_line_text(b, x->s, f);
+    mt_buf_char(b, ':');
     mt_text_safe(b, mt_snapshot_str(x->s, f->name));
     for (size_t i = from; i < b->n; i++) {
         if (b->p[i] == ';') {

@@ -263,7 +263,10 @@ static void put_ooms(const struct tracing *t)
         if (e->action == MT_ACTION_OOM && mt_filtered_event(t->x->o->filtered, t->device, i)) {
             begin_event(t, "i", time_of(t, i));
             put_arg(t, "\"out of memory\",\"s\":\"p\",\"args\":{\"requested_bytes\":", e->size, "");
-            put_arg(t, ",\"device_free_bytes\":", e->addr, "}}");
+            if (e->addr != MT_FREE_UNKNOWN) {
+                put_arg(t, ",\"device_free_bytes\":", e->addr, "");
+            }
+            mt_sink_text(t->x->sink, "}}");
         }
     }
 }

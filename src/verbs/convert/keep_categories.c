@@ -102,7 +102,8 @@ static void keep_ghost(struct keeping *k, const struct mt_ghost *g, enum mt_cate
         return;
     }
     struct mt_block *b = &k->blocks[g->block];
-    k->extras[k->n_extras] = (struct mt_extra){k->key, k->value + (uint32_t)category, b->extra};
+    k->extras[k->n_extras] =
+        (struct mt_extra){.key = k->key, .value = k->value + (uint32_t)category, .next = b->extra};
     b->extra = (uint32_t)k->n_extras++;
 }
 

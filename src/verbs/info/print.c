@@ -121,13 +121,15 @@ static void line(const struct mt_report *r, const char *label, struct mt_buf *b,
     mt_buf_reset(b);
 }
 
-static void add_device(struct mt_buf *b, const struct mt_report *r,
+static void add_device(struct mt_buf *b, const struct mt_report *r, const struct mt_info *x,
                        const struct mt_device_totals *d)
 {
-    mt_buf_printf(b, "%s allocated of %s reserved in %s segment%s; %s event%s",
-                  mt_report_size(r, d->all.allocated).s, mt_report_size(r, d->all.reserved).s,
-                  mt_count_text(d->all.segments).s, d->all.segments == 1 ? "" : "s",
-                  mt_count_text(d->trace.events).s, d->trace.events == 1 ? "" : "s");
+    const char *least = x->snapshot->source.state_cut ? "at least " : "";
+    mt_buf_printf(b, "%s%s allocated of %s%s reserved in %s segment%s; %s event%s", least,
+                  mt_report_size(r, d->all.allocated).s, least,
+                  mt_report_size(r, d->all.reserved).s, mt_count_text(d->all.segments).s,
+                  d->all.segments == 1 ? "" : "s", mt_count_text(d->trace.events).s,
+                  d->trace.events == 1 ? "" : "s");
     if (d->trace.actions[MT_ACTION_OOM]) {
         mt_buf_printf(b, " (%s out of memory)", mt_count_text(d->trace.actions[MT_ACTION_OOM]).s);
     }
@@ -222,7 +224,7 @@ static void text_content(const struct mt_report *r, const struct mt_info *x, boo
     for (size_t i = 0; i < t->devices.n; i++) {
         char label[24];
         snprintf(label, sizeof label, "device %d", (int)t->devices.v[i].device);
-        add_device(&b, r, &t->devices.v[i]);
+        add_device(&b, r, x, &t->devices.v[i]);
         line(r, t->devices.v[i].device < 0 ? "pinned" : label, &b, failed);
         text_card(r, mt_accounts_device(x->accounts, t->devices.v[i].device), &b, failed);
     }

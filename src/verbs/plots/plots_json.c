@@ -26,7 +26,7 @@ static void put_oom(struct mt_put *p, cJSON *ooms, const struct mt_timeline_oom 
     cJSON *o = mt_put_object(p, ooms, NULL);
     mt_put_u64(p, o, "event", oom->event);
     mt_put_u64(p, o, "size_bytes", oom->asked);
-    mt_put_u64(p, o, "device_free_bytes", oom->device_free);
+    mt_put_known(p, o, "device_free_bytes", oom->device_free != MT_FREE_UNKNOWN, oom->device_free);
     mt_put_u64(p, o, "live_bytes", oom->live);
     mt_put_u64(p, o, "reserved_bytes", oom->reserved);
 }

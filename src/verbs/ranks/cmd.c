@@ -202,10 +202,8 @@ static enum mt_status add_snapshot(struct gathering *g, struct mt_snapshot *s, c
     if (status == MT_OK) {
         status = mt_devices_find(&devices, s, false, err);
     }
-    if (status == MT_OK && s->source.salvaged) {
+    if (status == MT_OK && mt_cli_note_damage(g->cli, &g->settings->common, path, s)) {
         g->partly = true;
-        mt_cli_note(g->cli, &g->settings->common, "%s: only partly readable: %s", path,
-                    s->source.damage);
     }
     bool each = g->files.n == 1 && devices.ids.n > 1 && g->settings->filter.device < 0;
     for (size_t i = 0; status == MT_OK && i < (each ? devices.ids.n : 1); i++) {

@@ -145,12 +145,7 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
         }
     }
     if (status == MT_OK) {
-        if (in->snapshot.source.salvaged) {
-            mt_cli_note(cli, common, "%s: only partly readable: %s", file,
-                        in->snapshot.source.damage);
-            return 4;
-        }
-        return 0;
+        return mt_cli_note_damage(cli, common, file, &in->snapshot) ? 4 : 0;
     }
     struct mt_error log_err;
     bool may_be_log = status == MT_FORMAT || status == MT_UNSUPPORTED;

@@ -31,7 +31,8 @@ const char *mt_listing_action(struct mt_listing *x, const struct mt_event *e)
         return words[e->action];
     }
     mt_buf_reset(&x->scratch);
-    mt_text_safe(&x->scratch, mt_snapshot_str(x->s, x->s->event_shapes[e->shape].action_name));
+    uint32_t name = x->s->event_shapes[e->shape].action_name;
+    mt_text_safe(&x->scratch, name ? mt_snapshot_str(x->s, name) : MT_STR("unknown"));
     x->failed |= x->scratch.failed;
     return mt_buf_view(&x->scratch).p;
 }

@@ -2,6 +2,7 @@
 /* One event of a trace as one line of JSON. */
 #include "print/json_line.h"
 #include "verbs/trace/trace_report.h"
+#include "torch/keys.h"
 
 static void put_text_column(struct mt_buf *b, const char *key, const struct mt_listing *x,
                             enum mt_event_column column, const struct mt_event *e)
@@ -48,7 +49,11 @@ static void put_frames(struct mt_buf *b, const struct mt_snapshot *s, uint32_t i
         mt_line_open(b, '{');
         mt_line_str(b, "name", mt_snapshot_str(s, f->name));
         mt_line_str(b, "filename", mt_snapshot_str(s, f->filename));
-        mt_line_i64(b, "line", f->line);
+        if (f->present >> MT_FRAME_KEY_line & 1) {
+            mt_line_i64(b, "line", f->line);
+        } else {
+            mt_line_null(b, "line");
+        }
         mt_line_close(b, '}');
     }
     mt_line_close(b, ']');
@@ -61,7 +66,9 @@ static void put_event(struct mt_listing *x, const struct mt_step *at, const stru
     mt_line_i64(b, "device", x->l->replay->device);
     mt_line_u64(b, "event", at->index);
     put_text(b, "action", mt_listing_action(x, e));
-    if (e->action == MT_ACTION_OOM) {
+    if (e->action == MT_ACTION_OOM && e->addr == MT_FREE_UNKNOWN) {
+        mt_line_null(b, "device_free_bytes");
+    } else if (e->action == MT_ACTION_OOM) {
         mt_line_u64(b, "device_free_bytes", e->addr);
     } else {
         mt_line_addr(b, "addr", e->addr);

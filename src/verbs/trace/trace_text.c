@@ -113,7 +113,9 @@ static void say(struct mt_buf *b, struct mt_listing *x, const struct mt_step *at
     case MT_ACTION_SEGMENT_MAP:
     case MT_ACTION_SEGMENT_UNMAP: say_segment(b, e, n, size.s); break;
     case MT_ACTION_OOM:
-        mt_buf_printf(b, "raise OOM # %s asked, %s free", size.s, mt_report_size(x->r, e->addr).s);
+        mt_buf_printf(b, "raise OOM # %s asked, %s free", size.s,
+                      e->addr == MT_FREE_UNKNOWN ? "not known what was"
+                                                 : mt_report_size(x->r, e->addr).s);
         break;
     case MT_ACTION_SNAPSHOT: mt_buf_printf(b, "# snapshot, %s active", size.s); break;
     case MT_ACTION_ANNOTATE: say_annotate(b, x, at, n); break;

@@ -75,7 +75,9 @@ static uint32_t oom_tip(struct mt_chart *c, const struct mt_timeline_oom *o)
                   mt_size_text(o->asked, f).s);
     mt_buf_printf(&b, "%s alive, %s reserved, %s free on the device\na segment of %s more",
                   mt_size_text(o->live, f).s, mt_size_text(o->reserved, f).s,
-                  mt_size_text(o->device_free, f).s, mt_size_text(o->need, f).s);
+                  o->device_free == MT_FREE_UNKNOWN ? "not known what"
+                                                    : mt_size_text(o->device_free, f).s,
+                  mt_size_text(o->need, f).s);
     mt_label_frames(&b, &c->scene->style, c->panel->snapshot,
                     c->panel->replay->events[o->event].stack, 8);
     return mt_scene_take(c->scene, &b);

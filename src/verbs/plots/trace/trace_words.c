@@ -90,6 +90,10 @@ void mt_oom_say_refusal(struct mt_buf *b, const struct mt_snapshot *s, const str
 {
     struct mt_torch_rules rules = mt_settings_rules(s);
     uint64_t device_free = oom->addr, need = mt_torch_segment_for(&rules, oom->size);
+    if (device_free == MT_FREE_UNKNOWN) {
+        mt_buf_text(b, "What was free on the device was not recorded");
+        return;
+    }
     mt_buf_printf(b, "On the device: %s was free", mt_size_text(device_free, f).s);
     if (device_free < need && device_free >= oom->size) {
         mt_buf_printf(b, ", less than the segment of %s that it needed", mt_size_text(need, f).s);
