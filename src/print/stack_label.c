@@ -58,11 +58,13 @@ static const struct mt_frame *frame_at(const struct mt_snapshot *s, uint32_t sta
     return &s->frames[s->stack_frames[s->stacks[stack].first + i]];
 }
 
-/* Index of the innermost frame of the user's at or behind `from`; the stack's length when all are
- * internal. */
-static uint32_t next_user_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t from)
+/* Index of the innermost frame at or behind `from` that is the user's, or is `telling`; the stack's
+ * length when there is none. */
+static uint32_t next_user_frame(const struct mt_snapshot *s, uint32_t stack, uint32_t from,
+                                uint32_t telling)
 {
-    while (from < s->stacks[stack].n && mt_frame_is_internal(s, frame_at(s, stack, from))) {
+    while (from < s->stacks[stack].n && from != telling &&
+           mt_frame_is_internal(s, frame_at(s, stack, from))) {
         from++;
     }
     return from;
@@ -113,7 +115,7 @@ void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
         return;
     }
     const struct mt_frame *inner = frame_at(s, stack, 0);
-    uint32_t user = next_user_frame(s, stack, 0);
+    uint32_t user = next_user_frame(s, stack, 0, UINT32_MAX);
     struct mt_str name = mt_snapshot_str(s, inner->name);
     struct mt_str file = mt_str_basename(mt_snapshot_str(s, inner->filename));
     bool python = mt_frame_is_python(s, inner);
@@ -144,11 +146,12 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
 {
     uint32_t n = stack ? s->stacks[stack].n : 0;
     uint32_t left = r->stack_lines > 0 ? (uint32_t)r->stack_lines : UINT32_MAX;
+    uint32_t telling = n ? mt_stack_telling_frame(s, stack) : 0;
     if (n == 0) {
         mt_buf_printf(b, "%*s" MT_NO_STACK "\n", indent, "");
     }
     for (uint32_t i = 0; i < n && left > 0; i++) {
-        uint32_t user = r->all_frames ? i : next_user_frame(s, stack, i);
+        uint32_t user = r->all_frames ? i : next_user_frame(s, stack, i, telling);
         if (user > i) { /* folded frames do not count as lines */
             mt_buf_printf(b, "%*s(%u internal frame%s)\n", indent, "", user - i,
                           user - i == 1 ? "" : "s");

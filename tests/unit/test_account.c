@@ -79,7 +79,7 @@ static const struct mt_owner *row(const char *name)
 
 START_TEST(by_library)
 {
-    look(WATCHED(""), NULL);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), NULL);
     ck_assert(a.recorded.watched && a.recorded.plain && !a.recorded.python);
     ck_assert(!a.used_known && mt_account_is_whole(&a));
     ck_assert_uint_eq(a.rows.n, 3);
@@ -102,17 +102,17 @@ START_TEST(given_figure)
                                        .total_known = true,
                                        .total = 80 * MIB,
                                        .source = "--device-used"};
-    look(WATCHED(""), &given);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), &given);
     ck_assert_uint_eq(mt_account_sum(&a, MT_OWNER_UNEXPLAINED), 6 * MIB);
     ck_assert(!a.over);
     done();
     given.used = 10 * MIB; /* less than was seen */
-    look(WATCHED(""), &given);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), &given);
     ck_assert(a.over);
     ck_assert_uint_eq(mt_account_sum(&a, MT_OWNER_UNEXPLAINED), 4 * MIB);
     done();
     given.used = 14 * MIB; /* exactly */
-    look(WATCHED(""), &given);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), &given);
     ck_assert_uint_eq(a.rows.n, 3);
     done();
 }
@@ -173,7 +173,7 @@ START_TEST(at_an_event)
     ck_assert_uint_eq(a.used, 20 * MIB);
     done();
     given.after = SIZE_MAX; /* beyond the trace: its end */
-    look(WATCHED(""), &given);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), &given);
     ck_assert_uint_eq(a.seen, 14 * MIB);
     done();
 }
@@ -212,7 +212,7 @@ START_TEST(huge_segments)
              "2097152", "18446744073709551615",
              BLAS) "],\"device_traces\":[[" EVENT("segment_alloc", "1048576",
                                                   "18446744073709551615",
-                                                  NCCL) "]],\"external_annotations\":[]}",
+                                                  NCCL) "]],\"memtool\":{\"mode\":\"record\"}}",
          NULL);
     ck_assert_uint_eq(a.seen, UINT64_MAX);
     ck_assert(!row("NCCL")->peak_known);
@@ -252,7 +252,7 @@ START_TEST(processes)
     struct mt_smi smi;
     ck_assert_int_eq(mt_smi_read(&smi, mt_str_from(SMI), &err), MT_OK);
     struct mt_account_figures given = {.smi = &smi, .source = "nvidia-smi"};
-    look(WATCHED(""), &given);
+    look(WATCHED(",\"memtool\":{\"mode\":\"record\"}"), &given);
     /* the smallest that holds what was seen is ours */
     ck_assert(a.own_is_inferred);
     ck_assert_uint_eq(mt_account_sum(&a, MT_OWNER_OUTSIDE), 6 * MIB);

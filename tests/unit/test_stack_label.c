@@ -78,7 +78,7 @@ START_TEST(labels)
     check_label(user_stack, (struct mt_report){0}, "train.py:10 forward");
     check_label(user_stack, (struct mt_report){.full_path = true}, "/home/me/train.py:10 forward");
     check_label(user_stack, (struct mt_report){.all_frames = true}, "at::_ops::mm::call");
-    check_label(internal_stack, (struct mt_report){0}, "at::_ops::mm::call");
+    check_label(internal_stack, (struct mt_report){0}, "AddmmBackward0 (backward)");
     check_label(nameless_stack, (struct mt_report){0}, "(unknown frame)");
     check_label(0, (struct mt_report){0}, "(no stack)");
     mt_snapshot_release(&s);

@@ -46,18 +46,19 @@ struct mt_frag {
     enum mt_frag_class class;
     uint64_t largest_hole;
     /* What reserved - allocated is made of (rounding lies inside allocated). */
-    uint64_t holes;          /* free beside live blocks, on the stream with most memory */
-    uint64_t free_pages;     /* of holes: whole pages of expandable segments, which go back */
-    uint64_t idle_segments;  /* wholly free segments of it */
-    uint64_t other_stream;   /* free on other streams */
-    uint64_t private_pool;   /* free in private pools */
-    uint64_t pending;        /* freed, waiting for events */
-    uint64_t rounding;       /* allocated beyond what was asked for */
-    uint16_t main_stream;    /* the stream with most reserved memory */
-    uint64_t failed_request; /* at an out-of-memory event: the block that was wanted, else 0 */
-    uint64_t failed_need;    /* the segment for it, under the recorded settings */
-    uint64_t failed_free;    /* what the driver had free then */
-    uint64_t empty_cache;    /* what emptying the cache would give back to the driver */
+    uint64_t holes;              /* free beside live blocks, on the stream with most memory */
+    uint64_t free_pages;         /* of holes: whole pages of expandable segments, which go back */
+    uint64_t idle_segments;      /* wholly free segments of it */
+    uint64_t other_stream;       /* free on other streams */
+    uint64_t private_pool;       /* free in private pools */
+    uint64_t pending;            /* freed, waiting for events */
+    uint64_t rounding;           /* allocated beyond what was asked for */
+    uint16_t main_stream;        /* the stream with most reserved memory */
+    uint64_t failed_request;     /* at an out-of-memory event: the block that was wanted, else 0 */
+    uint64_t failed_need;        /* the segment for it, under the recorded settings */
+    uint64_t failed_free;        /* what the driver had free then */
+    uint64_t empty_cache;        /* what emptying the cache would give back to the driver */
+    enum mt_stackless stackless; /* of what age the memory without frames is */
     MT_VEC(struct mt_frag_pool) pools; /* most free bytes first */
     MT_VEC(struct mt_frag_pin) pins;   /* most free_held first */
 };

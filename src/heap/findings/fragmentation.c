@@ -269,7 +269,8 @@ enum mt_status mt_frag_find(struct mt_frag *out, const struct mt_snapshot *s,
                             const struct mt_replay *r, struct mt_filtered *f,
                             const struct mt_moment *at, struct mt_error *err)
 {
-    *out = (struct mt_frag){.device = r->device, .at = at->kind, .n_events = r->n};
+    *out = (struct mt_frag){
+        .device = r->device, .at = at->kind, .n_events = r->n, .stackless = mt_replay_stackless(r)};
     MT_TRY(mt_moment_find(at, r, &out->events_done, err));
     const struct mt_event *last = out->events_done ? &r->events[out->events_done - 1] : NULL;
     bool failed = last && last->action == MT_ACTION_OOM;

@@ -13,7 +13,8 @@
 /* A frame that says little to the user: PyTorch's, Python's or C++ internals. */
 bool mt_frame_is_internal(const struct mt_snapshot *s, const struct mt_frame *f);
 
-/* Whether the frame's file says where: it is neither empty nor "??". */
+/* Whether the frame's file says where: it is neither empty nor "??", nor that of a node of the
+ * backward pass, which is the same for many of them. */
 bool mt_frame_has_file(const struct mt_snapshot *s, const struct mt_frame *f);
 
 /* A line of Python. */
@@ -24,7 +25,8 @@ bool mt_frames_have_python(const struct mt_snapshot *s);
 
 /*
  * Position in the stack (0: innermost) of the frame that stands for it: the innermost of the
- * user's. Without one it is the operator, the outermost compiled frame of PyTorch's that names one
+ * user's. Without one in Python it is the innermost node of the backward pass, else the operator,
+ * the outermost compiled frame of PyTorch's that names one
  * ("at::_ops::zeros_like::call"), else the innermost frame. 0 for stack 0 and without frames.
  * O(frames).
  */
@@ -32,6 +34,9 @@ uint32_t mt_stack_telling_frame(const struct mt_snapshot *s, uint32_t stack);
 
 /* The same as a frame's id; 0 without frames. */
 uint32_t mt_stack_telling_frame_id(const struct mt_snapshot *s, uint32_t stack);
+
+/* The frame id of the innermost node of the backward pass; 0: it has none. O(frames). */
+uint32_t mt_stack_backward_node(const struct mt_snapshot *s, uint32_t stack);
 
 /* ---- what people read where there is no frame: the same in every report, picture and page ---- */
 
@@ -66,10 +71,15 @@ struct mt_stack_difference {
 bool mt_stack_differences(const struct mt_stack_of *group, size_t n,
                           struct mt_stack_difference *out) MT_NODISCARD;
 
+/* Whether a function, as it is written or as the linker knows it, computes a node of the backward
+ * pass: *node is "MmBackward0" of torch::autograd::generated::MmBackward0::apply(...). */
+bool mt_name_backward(struct mt_str name, struct mt_str *node);
+
 /*
- * Appends a function's name for people: of C++ the qualified name without arguments, whether it is
- * given as it is written or as the linker knows it (_ZN2at4_ops10zeros_like4callERKNS_6TensorE:
- * "at::_ops::zeros_like::call"), else the name as it is. Not made safe for terminals.
+ * Appends a function's name for people: "MmBackward0 (backward)" of such a node; of C++ the
+ * qualified name without arguments, whether it is given as it is written or as the linker knows it
+ * (_ZN2at4_ops10zeros_like4callERKNS_6TensorE: "at::_ops::zeros_like::call"), else the name as it
+ * is. Not made safe for terminals.
  */
 void mt_name_short(struct mt_buf *b, struct mt_str name);
 

@@ -4,13 +4,12 @@
  * object of each compiled frame; the innermost that is neither the driver nor the runtime called.
  * Libraries that bring a runtime of their own (NCCL, cuBLAS) are then the innermost themselves.
  *
- * What a file is, is told likewise: PyTorch writes allocator_settings in every file with
- * external_annotations (2.5 and later), the watcher of `capture --mode record` has no allocator and
- * no settings.
+ * That memtool recorded a file is told by the key of its own alone.
  */
 #include "heap/sums/account.h"
 #include "heap/sums/own_key.h"
 #include "torch/keys.h"
+#include "snapshot/model/era.h"
 
 static const struct {
     const char *id, *words;
@@ -188,9 +187,7 @@ static const char *mode_of(const struct mt_snapshot *s)
             return MODES[i];
         }
     }
-    bool settings = s->present >> MT_TOP_KEY_allocator_settings & 1u;
-    bool marks = s->present >> MT_TOP_KEY_external_annotations & 1u;
-    return !s->own && marks && !settings ? MODES[0] : NULL;
+    return NULL;
 }
 
 void mt_recorded_find(struct mt_recorded *r, const struct mt_snapshot *s)
@@ -215,7 +212,9 @@ const char *mt_conf_variable_of(const struct mt_snapshot *s)
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
     bool memtools = recorded.cached || recorded.live || (recorded.watched && recorded.plain);
-    return memtools ? "MEMTOOL_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+    return memtools             ? "MEMTOOL_ALLOC_CONF"
+           : mt_era_find(s).xpu ? "PYTORCH_ALLOC_CONF"
+                                : "PYTORCH_CUDA_ALLOC_CONF";
 }
 
 const char *mt_empty_cache_of(const struct mt_recorded *r)

@@ -248,3 +248,23 @@ bool mt_replay_next(const struct mt_replay *r, struct mt_step *at)
     }
     return true;
 }
+
+static bool is_stackless(const struct mt_snapshot *s, uint32_t stack)
+{
+    return stack == 0 || s->stacks[stack].n == 0;
+}
+
+enum mt_stackless mt_replay_stackless(const struct mt_replay *r)
+{
+    bool older = false, recorded = false;
+    for (size_t i = 0; i < r->ghosts.n && !older; i++) {
+        older = is_stackless(r->snapshot, r->ghosts.v[i].stack);
+    }
+    for (size_t i = 0; i < r->n && !recorded; i++) {
+        recorded =
+            r->events[i].action == MT_ACTION_ALLOC && is_stackless(r->snapshot, r->events[i].stack);
+    }
+    return older && recorded ? MT_STACKLESS_ANY
+           : older           ? MT_STACKLESS_OLDER
+                             : MT_STACKLESS_RECORDED;
+}

@@ -24,6 +24,7 @@
 #include "snapshot/model/model.h"
 #include "support/error.h"
 #include "support/vec.h"
+#include "heap/stacks/frames.h"
 
 /* "No event", "no block": not freed in the trace, not in the final segments, a ghost. */
 #define MT_NEVER UINT32_MAX
@@ -103,6 +104,11 @@ bool mt_replay_next(const struct mt_replay *r, struct mt_step *at);
 
 /* What an event does to memory, from its action alone. */
 enum mt_step_kind mt_event_kind(const struct mt_event *e);
+
+/* Of what age the memory without frames is: OLDER or RECORDED when all of it is, else ANY.
+ * O(events).
+ */
+enum mt_stackless mt_replay_stackless(const struct mt_replay *r);
 
 /* The events of a device: its trace, or {0, 0} when it has none. -1: the first host trace. */
 struct mt_trace mt_device_trace(const struct mt_snapshot *s, int32_t device);

@@ -95,6 +95,7 @@ void mt_settings_get(const struct mt_snapshot *s, mt_torch_release release, stru
     if (s->settings) {
         const struct mt_value *dict = &s->values[s->settings];
         const struct mt_value *v = mt_value_find(s, dict, "PYTORCH_CUDA_ALLOC_CONF");
+        v = v ? v : mt_value_find(s, dict, "PYTORCH_ALLOC_CONF");
         if (v && v->kind == MT_VALUE_STR) {
             struct mt_conf conf;
             out->conf = mt_snapshot_str(s, v->u.id);

@@ -215,7 +215,7 @@ static size_t add_pins(struct mt_table *t, const struct mt_report *r, const stru
         mt_table_size(t, f->pins.v[i].live_bytes);
         mt_table_count(t, f->pins.v[i].segments);
         mt_buf_reset(&b);
-        mt_stack_label_long(&b, s, f->pins.v[i].stack, r);
+        mt_stack_label_aged(&b, s, f->pins.v[i].stack, r, f->stackless);
         mt_table_stack(t, &b, 0, s, f->pins.v[i].stack);
     }
     mt_buf_release(&b);
@@ -389,7 +389,8 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
         if (f->at == MT_AT_END) {
             mt_report_prose(r, 0, "If a request failed, look at --at oom, else at --at peak.");
         }
-    } else if (f->class == MT_FRAG_NORMAL && f->failed_request) {
+    } else if (f->class == MT_FRAG_NORMAL && f->failed_request &&
+               f->failed_free != MT_FREE_UNKNOWN) {
         print_failure(r, f, recorded);
     } else {
         mt_report_prose(r, 0, "%s", advice(f, mt_settings_rules(s).settings.expandable_segments));

@@ -168,6 +168,17 @@ static void add_writer(struct mt_buf *b, const struct mt_snapshot *s)
         return;
     }
     struct mt_era era = mt_era_find(s);
+    if (era.xpu) {
+        mt_buf_text(b, "PyTorch for XPU, by the name of its settings; the release is not known");
+        return;
+    }
+    if (era.lacks) {
+        mt_buf_printf(b,
+                      "unknown: it has %s (PyTorch %s or newer) but not %s, which each of those "
+                      "writes; another program made it, or left that out",
+                      era.why, era.from, era.lacks);
+        return;
+    }
     mt_buf_text(b, "PyTorch ");
     add_era(b, era);
     mt_buf_printf(b, " (from: %s)", era.why);
@@ -328,6 +339,8 @@ static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     mt_put_text(p, root, "era_from", era.from);
     mt_put_text(p, root, "era_until", era.until);
     mt_put_text(p, root, "era_why", era.why);
+    mt_put_text(p, root, "era_lacks", era.lacks);
+    mt_put_bool(p, root, "xpu", era.xpu);
     mt_put_u64(p, root, "unpacked_bytes", source->bytes);
 }
 

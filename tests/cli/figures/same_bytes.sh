@@ -76,7 +76,7 @@ for file in sorted(glob.glob(testdata + "/good/*") + glob.glob(testdata + "/demo
         if any(last):
             same(file, "title of trace_plot", plot=first_size(time, r">peak ([0-9.]+ \w+) "),
                  peak=first_size(text, r"Peak of device \d+: ([0-9.]+ \w+) "))
-        limit = first_size(time, r"process limit \(inferred\): (at least [^<]*)<")
+        limit = first_size(time, r"process limit \(inferred\): (at least [^<]*?)(?:, above the picture)?<")
         if limit:
             same(file, "limit", plot=limit,
                  simulate=first_size(run("simulate", file), r"limit of the process: .*\((at least [^)]*)\)") or "none")

@@ -277,8 +277,9 @@ static enum mt_status frames(FILE *out, const struct mt_snapshot *s,
         const struct mt_frame *f = &s->frames[i];
         bool internal = i && !o->all_frames && mt_frame_is_internal(s, f);
         words.v[i * 3] = f->name << 1 | internal;
-        words.v[i * 3 + 1] = f->filename;
-        words.v[i * 3 + 2] = (uint32_t)f->line;
+        bool placed = i && mt_frame_has_file(s, f);
+        words.v[i * 3 + 1] = placed ? f->filename : 0;
+        words.v[i * 3 + 2] = placed ? (uint32_t)f->line : 0;
     }
     enum mt_status status = mt_page_blob(out, "frames", words.v, s->n_frames * 3, 4, err);
     mt_vec_release(&words);

@@ -155,17 +155,6 @@ static enum mt_status story(struct meta *m, const struct mt_replay *r)
     return status;
 }
 
-/* Why memory of this device may have no stack. */
-static const char *why_no_stack(const struct meta *m, const struct mt_replay *r)
-{
-    for (size_t i = 0; i < r->ghosts.n; i++) {
-        if (r->ghosts.v[i].stack == 0) {
-            return mt_stackless_why(m->s, r->n ? MT_STACKLESS_ANY : MT_STACKLESS_OLDER);
-        }
-    }
-    return mt_stackless_why(m->s, MT_STACKLESS_RECORDED);
-}
-
 static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_totals *t)
 {
     struct mt_replay r;
@@ -175,7 +164,7 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
         figures(m, t);
     }
     peak_and_ooms(m, &r);
-    text(m, "why_no_stack", mt_str_from(why_no_stack(m, &r)));
+    text(m, "why_no_stack", mt_str_from(mt_stackless_why(m->s, mt_replay_stackless(&r))));
     enum mt_status status = story(m, &r);
     if (status == MT_OK) {
         status = annotations(m, &r);

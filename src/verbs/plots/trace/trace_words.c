@@ -234,6 +234,10 @@ void mt_trace_label(struct mt_label *l, const struct mt_plot_style *style,
         mt_buf_text(&l->sub, "stacks with less");
     } else {
         mt_label_stack(l, style, p->snapshot, band->stack);
+        if (band->stack == 0 || p->snapshot->stacks[band->stack].n == 0) {
+            mt_buf_reset(&l->sub);
+            mt_buf_text(&l->sub, mt_stackless_why(p->snapshot, mt_replay_stackless(p->replay)));
+        }
     }
 }
 
