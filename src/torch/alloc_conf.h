@@ -89,9 +89,13 @@ mt_torch_release mt_conf_key_since(enum mt_conf_key key);
 struct mt_conf {
     struct mt_alloc_settings settings;
     bool valid;
-    bool dies;         /* invalid, and the process dies without a Python exception */
-    char error[240];   /* what PyTorch says; empty when valid */
-    char unknown[80];  /* the key that it does not know, when that is the error */
+    bool dies;        /* invalid, and the process dies without a Python exception */
+    char error[240];  /* what PyTorch says; empty when valid */
+    char unknown[80]; /* the key that it does not know, when that is the error */
+    /* Keys that memtool does not know, in a text for a release beyond the newest known or one that
+     * a file was recorded with: their values were passed over. "a, b"; empty when there are none.
+     */
+    char unfamiliar[160];
     uint32_t keys;     /* bits 1u << enum mt_conf_key that were there */
     uint32_t repeated; /* keys that came more than once */
     bool trailing_comma, has_space;
@@ -103,6 +107,11 @@ struct mt_conf {
  * and settings hold what had been understood up to an error. Never fails: nothing is allocated.
  */
 void mt_conf_parse(struct mt_str text, mt_torch_release release, struct mt_conf *out);
+
+/* The same of settings that a program ran with, which proves that its release takes them: valid.
+ * What memtool does not know is unfamiliar; where it cannot read on, `error` says why, and settings
+ * hold what stood before. */
+void mt_conf_parse_recorded(struct mt_str text, mt_torch_release release, struct mt_conf *out);
 
 /* The known key that is nearest to `word` by edit distance, or MT_CONF_KEY_COUNT when none is near.
  */

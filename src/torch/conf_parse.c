@@ -29,15 +29,6 @@ static enum mt_conf_key key_find(const struct mt_conf_parser *p)
     return (enum mt_conf_key)k;
 }
 
-static bool unknown(struct mt_conf_parser *p)
-{
-    snprintf(p->out->unknown, sizeof p->out->unknown, "%.79s", p->word);
-    if (p->release >= 209) {
-        return mt_conf_complain(p, "Unrecognized key '%s' in CUDA allocator config.", p->word);
-    }
-    return mt_conf_complain(p, "Unrecognized CachingAllocator option: %s", p->word);
-}
-
 /* Over a value that another pass reads. */
 static bool skip_value(struct mt_conf_parser *p)
 {
@@ -53,6 +44,27 @@ static bool skip_value(struct mt_conf_parser *p)
         }
     }
     return true;
+}
+
+/* A key of a release that memtool does not know. */
+static bool pass_over(struct mt_conf_parser *p)
+{
+    char *list = p->out->unfamiliar;
+    size_t n = strlen(list);
+    snprintf(list + n, sizeof p->out->unfamiliar - n, "%s%.79s", n ? ", " : "", p->word);
+    return skip_value(p);
+}
+
+static bool unknown(struct mt_conf_parser *p)
+{
+    if (p->lenient) {
+        return pass_over(p);
+    }
+    snprintf(p->out->unknown, sizeof p->out->unknown, "%.79s", p->word);
+    if (p->release >= 209) {
+        return mt_conf_complain(p, "Unrecognized key '%s' in CUDA allocator config.", p->word);
+    }
+    return mt_conf_complain(p, "Unrecognized CachingAllocator option: %s", p->word);
 }
 
 static void note_key(struct mt_conf_parser *p, enum mt_conf_key key)
@@ -155,11 +167,11 @@ void mt_alloc_settings_default(struct mt_alloc_settings *s)
     };
 }
 
-void mt_conf_parse(struct mt_str text, mt_torch_release release, struct mt_conf *out)
+static void parse(struct mt_str text, mt_torch_release release, bool lenient, struct mt_conf *out)
 {
     *out = (struct mt_conf){.valid = false};
     mt_alloc_settings_default(&out->settings);
-    struct mt_conf_parser p = {.text = text, .release = release, .out = out};
+    struct mt_conf_parser p = {.text = text, .release = release, .lenient = lenient, .out = out};
     if (release < 200) {
         out->valid = read_first_grammar(&p);
         return;
@@ -169,4 +181,16 @@ void mt_conf_parse(struct mt_str text, mt_torch_release release, struct mt_conf 
     if (out->valid) {
         out->dies = false;
     }
+}
+
+void mt_conf_parse(struct mt_str text, mt_torch_release release, struct mt_conf *out)
+{
+    parse(text, release, release > MT_TORCH_NEWEST, out);
+}
+
+void mt_conf_parse_recorded(struct mt_str text, mt_torch_release release, struct mt_conf *out)
+{
+    parse(text, release, true, out);
+    out->valid = true;
+    out->dies = false;
 }

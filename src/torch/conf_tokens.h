@@ -19,6 +19,7 @@ struct mt_conf_parser {
     mt_torch_release release;
     struct mt_conf *out;
     bool shared_pass;            /* 2.9 on: the first reading */
+    bool lenient;                /* keys that are not known are passed over */
     char word[MT_CONF_WORD_MAX]; /* the current token; empty at the end */
 };
 

@@ -77,7 +77,7 @@ void mt_evidence_nothing(struct mt_triage *t)
 static uint64_t large_segment(const struct mt_triage *t)
 {
     struct mt_conf conf;
-    mt_conf_parse(t->facts.conf, MT_TORCH_NEWEST, &conf);
+    mt_conf_parse_recorded(t->facts.conf, MT_TORCH_NEWEST, &conf);
     return t->shot ? t->shot->rules.settings.large_segment_size : conf.settings.large_segment_size;
 }
 

@@ -99,7 +99,7 @@ void mt_settings_get(const struct mt_snapshot *s, mt_torch_release release, stru
         if (v && v->kind == MT_VALUE_STR) {
             struct mt_conf conf;
             out->conf = mt_snapshot_str(s, v->u.id);
-            mt_conf_parse(out->conf, out->release, &conf);
+            mt_conf_parse_recorded(out->conf, out->release, &conf);
             settings = conf.settings;
         }
         read_numbers(s, dict, out, &settings);

@@ -192,7 +192,8 @@ static int report(struct mt_cli *cli, const struct conf_settings *c, const struc
     struct mt_cli_output o;
     struct mt_conf conf;
     struct mt_conf_warnings warnings;
-    mt_conf_parse(x->text, release, &conf);
+    bool recorded = x->has_snapshot && !c->torch; /* else it is asked what that release would do */
+    (recorded ? mt_conf_parse_recorded : mt_conf_parse)(x->text, release, &conf);
     mt_conf_warn(x->text, &conf, release, &x->origin, &warnings);
     int exit_code = mt_cli_report_begin(cli, &c->common, file, &r, &o);
     if (exit_code) {
@@ -202,6 +203,7 @@ static int report(struct mt_cli *cli, const struct conf_settings *c, const struc
                                     .source = x->source,
                                     .variable = x->variable,
                                     .memtools = x->memtools,
+                                    .recorded = recorded,
                                     .release = release,
                                     .conf = &conf,
                                     .warnings = &warnings};

@@ -42,6 +42,20 @@ static bool has(const struct subject *x, enum mt_conf_key key)
     return (x->conf->keys >> key) & 1;
 }
 
+static void unfamiliar_keys(const struct subject *x)
+{
+    if (x->conf->unfamiliar[0]) {
+        warn(x, "not_known_to_memtool",
+             "not known to this memtool: %s. What that does is not said here, and simulate does "
+             "not follow it",
+             x->conf->unfamiliar);
+    }
+    if (x->conf->valid && x->conf->error[0]) {
+        warn(x, "not_read_to_the_end", "this memtool cannot read on where it says: %s",
+             x->conf->error);
+    }
+}
+
 static void unknown_key(const struct subject *x)
 {
     if (!x->conf->unknown[0]) {
@@ -58,6 +72,12 @@ static void unknown_key(const struct subject *x)
     enum mt_conf_key near = mt_conf_key_nearest(mt_str_from(x->conf->unknown));
     if (near != MT_CONF_KEY_COUNT) {
         warn(x, "did_you_mean", "did you mean %s?", mt_conf_key_name(near));
+    }
+    if (x->release == MT_TORCH_NEWEST) {
+        warn(x, "perhaps_newer",
+             "if it is a key of a release after PyTorch %d.%d, this memtool does not know it: "
+             "--torch names the release",
+             MT_TORCH_NEWEST / 100, MT_TORCH_NEWEST % 100);
     }
 }
 
@@ -93,9 +113,11 @@ static void expandable_conflicts(const struct subject *x)
         return;
     }
     if (x->s->max_split_size != UINT64_MAX) {
-        warn(x, "expandable_with_max_split",
-             "with expandable_segments blocks are cut whatever max_split_size_mb says: the two "
-             "together seldom make sense");
+        warn(
+            x, "expandable_with_max_split",
+            "together with expandable_segments, max_split_size_mb can make reserved memory grow "
+            "without bound: free ranges of that size and above serve no smaller request, so new "
+            "pages are mapped, and no free range is given back for them; leave one of the two out");
     }
     if (x->s->garbage_collection_threshold > 0.0) {
         warn(x, "expandable_with_gc",
@@ -181,7 +203,7 @@ static bool same_table(const struct mt_alloc_settings *a, const struct mt_alloc_
 
 static void other_releases(const struct subject *x)
 {
-    bool told = false;
+    bool told = x->conf->unfamiliar[0] != '\0'; /* of those keys no release is known */
     for (size_t i = MT_COUNT(RELEASES); i-- > 0 && !told;) {
         struct mt_conf other;
         mt_torch_release r = RELEASES[i];
@@ -247,14 +269,20 @@ static void caching_off(const struct subject *x)
 void mt_conf_warn(struct mt_str text, const struct mt_conf *conf, mt_torch_release release,
                   const struct mt_conf_origin *origin, struct mt_conf_warnings *out)
 {
-    static void (*const rules[])(const struct subject *x) = {
-        unknown_key,          equals_for_colon,
-        caching_off,          variables,
-        ignored_by_async,     collection_without_fraction,
-        expandable_conflicts, fraction_of_one,
-        split_size_unlimited, rounding_alone,
-        single_division,      careless_writing,
-        other_releases};
+    static void (*const rules[])(const struct subject *x) = {unfamiliar_keys,
+                                                             unknown_key,
+                                                             equals_for_colon,
+                                                             caching_off,
+                                                             variables,
+                                                             ignored_by_async,
+                                                             collection_without_fraction,
+                                                             expandable_conflicts,
+                                                             fraction_of_one,
+                                                             split_size_unlimited,
+                                                             rounding_alone,
+                                                             single_division,
+                                                             careless_writing,
+                                                             other_releases};
     struct subject x = {text, conf, &conf->settings, release, origin, out};
     out->n = 0;
     for (size_t i = 0; i < MT_COUNT(rules); i++) {

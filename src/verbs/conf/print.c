@@ -69,9 +69,15 @@ enum mt_status mt_report_conf_json(const struct mt_report *r, const struct mt_co
     cJSON *root = mt_json_begin(r, "conf/1");
     mt_put_str(&p, root, "conf", c->text);
     put_torch(&p, root, "torch", c->release);
-    mt_put_bool(&p, root, "valid", c->conf->valid);
+    if (c->conf->valid && c->conf->unfamiliar[0] && !c->recorded) {
+        mt_put_null(&p, root, "valid");
+    } else {
+        mt_put_bool(&p, root, "valid", c->conf->valid);
+    }
     mt_put_text(&p, root, "error", c->conf->valid ? NULL : c->conf->error);
     mt_put_bool(&p, root, "process_dies", c->conf->dies);
+    mt_put_text(&p, root, "not_known_to_memtool",
+                c->conf->unfamiliar[0] ? c->conf->unfamiliar : NULL);
     put_settings(&p, root, c);
     cJSON *list = mt_put_array(&p, root, "warnings");
     for (size_t i = 0; i < c->warnings->n; i++) {
@@ -130,6 +136,15 @@ static void print_verdict(const struct mt_report *r, const struct mt_conf_result
     int major = c->release / 100, minor = c->release % 100;
     const char *who = c->memtools ? "memtool's allocator, which reads as PyTorch" : "PyTorch";
     const char *comma = c->memtools ? "," : "";
+    if (c->recorded && (c->conf->unfamiliar[0] || c->conf->error[0])) {
+        mt_report_line(r, 2, "%sthe release that recorded it takes it%s",
+                       mt_color_begin(r, MT_COLOR_GOOD), mt_color_end(r));
+        return;
+    }
+    if (c->conf->valid && c->conf->unfamiliar[0]) {
+        mt_report_line(r, 2, "whether PyTorch %d.%d accepts it is not known", major, minor);
+        return;
+    }
     if (c->conf->valid) {
         mt_report_line(
             r, 2, "%s%s %d.%d%s %s%s", mt_color_begin(r, MT_COLOR_GOOD), who, major, minor, comma,

@@ -11,6 +11,7 @@ struct mt_conf_result {
     const char *source;   /* "argument", "environment", "snapshot", "log" */
     const char *variable; /* that held it, or NULL */
     bool memtools;        /* memtool's allocator reads them, as that release would */
+    bool recorded;        /* a program ran with them */
     mt_torch_release release;
     const struct mt_conf *conf;
     const struct mt_conf_warnings *warnings;

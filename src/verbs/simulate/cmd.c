@@ -394,6 +394,10 @@ static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
 {
     for (size_t i = 0; i < x->confs.n; i++) {
         mt_conf_parse(conf_text(x->confs.v[i]), release, &out[i]);
+        if (out[i].unfamiliar[0]) {
+            return mt_cli_usage(cli, "simulate: --conf '%s': not known to this memtool: %s",
+                                x->confs.v[i], out[i].unfamiliar);
+        }
         if (!out[i].valid) {
             struct mt_error err;
             (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,
