@@ -2,12 +2,32 @@
 /* The frame of verbs that answer for one file after the other. */
 #include "cli/each_file.h"
 
+#include "cli/logged_input.h"
+
+static int one_logged(struct mt_cli *cli, const struct mt_report *r,
+                      const struct mt_each_file *each)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    struct mt_logged logged = {0};
+    enum mt_status status = mt_cli_logged_read(r->file, &text, &logged, &err);
+    if (status == MT_OK) {
+        status = each->logged(r, &logged, each, &err);
+    }
+    mt_logged_release(&logged);
+    mt_buf_release(&text);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, r->file, &err);
+}
+
 static int one_file(struct mt_cli *cli, const struct mt_common *common,
                     const struct mt_filter *filter, const struct mt_report *r,
                     const struct mt_each_file *each)
 {
     struct mt_snapshot s;
     struct mt_error err;
+    if (each->logged && mt_cli_is_logged(r->file)) {
+        return one_logged(cli, r, each);
+    }
     int code = mt_cli_load(cli, common, r->file, &s);
     if (code != 0 && code != 4) {
         return code;

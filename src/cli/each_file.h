@@ -5,11 +5,16 @@
 
 #include "cli/command.h"
 
+struct mt_logged; /* heap/sums/logged.h */
+
 struct mt_each_file {
     /* Analyses and prints one snapshot. */
     enum mt_status (*report)(const struct mt_report *r, const struct mt_snapshot *s,
                              struct mt_filtered *f, const struct mt_each_file *each,
                              struct mt_error *err);
+    /* The same of figures that a program printed; NULL: the verb needs more than those. */
+    enum mt_status (*logged)(const struct mt_report *r, const struct mt_logged *l,
+                             const struct mt_each_file *each, struct mt_error *err);
     const void *settings; /* of the verb */
     bool verdict;         /* judges what it counts: a filter that hides everything is an error */
     bool several;         /* set by mt_cli_each_file: JSON objects go on one line each */

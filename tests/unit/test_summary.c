@@ -157,7 +157,7 @@ START_TEST(lines_of_trainers)
         "[INFO] MA nothing        Max_MA 2.0 GB\n");
     ck_assert_uint_eq(l.tables.n, 2);
     const struct mt_logged_value *row = l.tables.v[0].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
-    ck_assert(l.tables.v[0].is_step);
+    ck_assert(l.tables.v[0].kind == MT_LOGGED_STEP);
     ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_CURRENT]), 1024 * MIB + MIB / 2);
     ck_assert_uint_eq(mt_logged_bytes(&row[MT_STAT_COLUMN_PEAK]), 2048 * MIB);
     row = l.tables.v[1].cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];

@@ -30,7 +30,8 @@ const struct mt_command mt_cmd_stats = {
         "Adds up the memory of a snapshot: allocated, requested, reserved and free bytes per "
         "device, pool, private pool and stream, as PyTorch's memory_stats() counts them; from the "
         "trace the hits and misses of the cache, splits and merges, retries and calls to the "
-        "driver; requests by size, segments by size, and a map of the large segments. With "
+        "driver; requests by size, segments by size, and a map of the large segments. Of "
+        "memory_stats() and memory_summary() as a program printed them, the last figures. With "
         "several files, one report after the other.",
     .examples = "memtool stats snap.pickle              all of it\n"
                 "memtool stats -v snap.pickle           PyTorch's own key beside each figure\n"
@@ -131,12 +132,20 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
     return status;
 }
 
+static enum mt_status report_logged(const struct mt_report *r, const struct mt_logged *l,
+                                    const struct mt_each_file *each, struct mt_error *err)
+{
+    return r->json ? mt_report_stats_logged_json(r, l, each->several, err)
+                   : mt_report_stats_logged_text(r, l, err);
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct stats_settings *o = settings;
     struct mt_card_input card = {0};
     struct stats_input in = {&card.figures};
-    struct mt_each_file each = {.report = report, .settings = &in, .verdict = true};
+    struct mt_each_file each = {
+        .report = report, .logged = report_logged, .settings = &in, .verdict = true};
     int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
     code = code ? code : mt_card_input_read(cli, &o->card, &card);
     code = code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);

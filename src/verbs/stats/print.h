@@ -26,4 +26,12 @@ enum mt_status mt_report_stats_text(const struct mt_report *r, const struct mt_s
 enum mt_status mt_report_stats_csv(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_totals *t, struct mt_error *err) MT_NODISCARD;
 
+struct mt_logged;
+/* The last figures of each process and device that a program printed: stats/1 without what figures
+ * do not tell, and text. Errors: MT_NOMEM. */
+enum mt_status mt_report_stats_logged_json(const struct mt_report *r, const struct mt_logged *l,
+                                           bool one_line, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_stats_logged_text(const struct mt_report *r, const struct mt_logged *l,
+                                           struct mt_error *err) MT_NODISCARD;
+
 #endif

@@ -7,9 +7,9 @@
 #include "heap/walk/cut_trace.h"
 #include "heap/walk/query.h"
 #include "snapshot/read/read.h"
-#include "snapshot/read/unpacked.h"
 #include "verbs/summary/print.h"
 #include "verbs/summary/summary.h"
+#include "cli/logged_input.h"
 
 struct summary_settings {
     struct mt_common common;
@@ -74,42 +74,11 @@ static void input_release(struct input *in)
     mt_buf_release(&in->text);
 }
 
-/* A packed log is unpacked in memory, for its tables are looked for in the whole text. */
-static enum mt_status unpack(struct mt_buf *text, struct mt_error *err)
-{
-    char piece[65536];
-    size_t got = 1;
-    struct mt_buf plain = {0};
-    if (!mt_is_gzip(text->p, text->n)) {
-        return MT_OK;
-    }
-    struct mt_unpacked *u = mt_unpacked_new(text->p, text->n, NULL, err);
-    enum mt_status status = u ? MT_OK : err->code;
-    while (status == MT_OK && got > 0) {
-        status = mt_unpacked_read(u, piece, sizeof piece, &got, err);
-        mt_buf_add(&plain, piece, got);
-        if (status == MT_OK && plain.n > MT_SLURP_MOST) {
-            status = mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "too long for this once it is unpacked");
-        }
-    }
-    mt_unpacked_free(u);
-    if (status == MT_OK && plain.failed) {
-        status = mt_fail_nomem(err);
-    }
-    mt_buf_release(text);
-    *text = plain;
-    return status == MT_FORMAT && plain.n > 0 ? MT_OK : status; /* cut off: as far as it goes */
-}
-
 /* Whether the file has a table in it; then *in is a log. */
 static enum mt_status try_log(const char *file, struct input *in, struct mt_error *err)
 {
     in->is_log = true;
-    if (!in->text.n) {
-        MT_TRY(mt_cli_slurp_file(file, MT_SLURP_MOST, &in->text, err));
-    }
-    MT_TRY(unpack(&in->text, err));
-    return mt_logged_find(&in->log, mt_buf_view(&in->text), err);
+    return mt_cli_logged_read(file, &in->text, &in->log, err);
 }
 
 /* A log rather than a damaged snapshot: no NUL at its head, and no opening of JSON or a page. */

@@ -41,7 +41,7 @@ static void add_change(struct mt_table *t, const struct mt_logged_value *after,
 static const struct mt_logged_table *one_before(const struct mt_logged *l, size_t i)
 {
     for (size_t k = i; k-- > 0;) {
-        if (l->tables.v[k].device == l->tables.v[i].device) {
+        if (mt_logged_same_place(&l->tables.v[k], &l->tables.v[i])) {
             return &l->tables.v[k];
         }
     }
@@ -55,11 +55,14 @@ static void add_columns(struct mt_table *t, const char *const *titles, size_t n)
     }
 }
 
-static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i)
+static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i, bool ranks)
 {
     const struct mt_logged_table *x = &l->tables.v[i];
     const struct mt_logged_table *b = one_before(l, i);
     mt_table_count(t, x->line);
+    if (ranks) {
+        mt_table_cell(t, x->rank < 0 ? "" : "%" PRId32, x->rank);
+    }
     mt_table_cell(t, "%" PRIu32, x->device);
     static const enum mt_stat_kind KINDS[] = {MT_STAT_ALLOCATED_BYTES, MT_STAT_RESERVED_BYTES};
     for (size_t k = 0; k < MT_COUNT(KINDS); k++) {
@@ -74,41 +77,60 @@ static void add_table(struct mt_table *t, const struct mt_logged *l, size_t i)
                         x->odd ? "<- first odd one" : "");
 }
 
-/* "3 tables of memory_summary() and 2 lines of a trainer in the log" */
+static bool has_ranks(const struct mt_logged *l)
+{
+    for (size_t i = 0; i < l->tables.n; i++) {
+        if (l->tables.v[i].rank >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "3 tables of memory_summary() and 2 lines of memory that a trainer printed in the log" */
 static void print_head(const struct mt_report *r, const struct mt_logged *l)
 {
-    size_t steps = 0;
-    for (size_t i = 0; i < l->tables.n; i++) {
-        steps += l->tables.v[i].is_step;
+    static const char *const ONE[] = {"table", "line", "memory_stats()"};
+    static const char *const MANY[] = {"tables", "lines", "memory_stats()"};
+    static const char *const BEHIND[] = {" of memory_summary()",
+                                         " of memory that a trainer printed", ""};
+    bool any = false;
+    for (size_t kind = 0; kind < MT_COUNT(ONE); kind++) {
+        size_t n = 0;
+        for (size_t i = 0; i < l->tables.n; i++) {
+            n += l->tables.v[i].kind == kind;
+        }
+        if (n) {
+            fprintf(r->out, "%s%zu %s%s", any ? " and " : "", n, n == 1 ? ONE[kind] : MANY[kind],
+                    BEHIND[kind]);
+            any = true;
+        }
     }
-    size_t tables = l->tables.n - steps;
-    if (tables) {
-        fprintf(r->out, "%zu table%s of memory_summary()", tables, tables == 1 ? "" : "s");
-    }
-    if (steps) {
-        fprintf(r->out, "%s%zu line%s of memory that a trainer printed", tables ? " and " : "",
-                steps, steps == 1 ? "" : "s");
-    }
-    fputs(l->tables.n ? " in the log\n\n" : "No table of memory_summary() in the log\n\n", r->out);
+    fputs(any ? " in the log\n\n" : "No table of memory_summary() in the log\n\n", r->out);
 }
 
 enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_logged *l,
                                      struct mt_error *err)
 {
-    static const char *const TITLES[] = {"LINE",   "DEVICE", "ALLOCATED", "CHANGE", "RESERVED",
-                                         "CHANGE", "PEAK",   "RETRIES",   "OOMS",   ""};
+    static const char *const TITLES[] = {"LINE",    "RANK",     "DEVICE", "ALLOCATED",
+                                         "CHANGE",  "RESERVED", "CHANGE", "PEAK",
+                                         "RETRIES", "OOMS",     ""};
     struct mt_table *t = mt_table_new();
+    bool ranks = has_ranks(l);
     if (!t) {
         return mt_fail_nomem(err);
     }
     if (!r->separator) {
         print_head(r, l);
     }
-    add_columns(t, TITLES, MT_COUNT(TITLES));
-    mt_table_names(t, "line,device,allocated_bytes,allocated_change_bytes,reserved_bytes,"
-                      "reserved_change_bytes,peak_bytes,retries,ooms,");
+    add_columns(t, TITLES, 1);
+    add_columns(t, TITLES + 1 + !ranks, MT_COUNT(TITLES) - 1 - !ranks);
+    mt_table_names(t, ranks ? "line,rank,device,allocated_bytes,allocated_change_bytes,"
+                              "reserved_bytes,reserved_change_bytes,peak_bytes,retries,ooms,"
+                            : "line,device,allocated_bytes,allocated_change_bytes,"
+                              "reserved_bytes,reserved_change_bytes,peak_bytes,retries,ooms,");
     for (size_t i = 0; i < l->tables.n; i++) {
-        add_table(t, l, i);
+        add_table(t, l, i, ranks);
     }
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
@@ -203,9 +225,11 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
 static void put_table(struct mt_put *p, cJSON *list, const struct mt_logged_table *t)
 {
     static const char *const COLUMN[] = {"current", "peak", "allocated", "freed"};
+    static const char *const KINDS[] = {"table", "trainer", "stats"};
     cJSON *o = mt_put_object(p, list, NULL);
     mt_put_u64(p, o, "line", t->line);
-    mt_put_text(p, o, "kind", t->is_step ? "trainer" : "table");
+    mt_put_text(p, o, "kind", KINDS[t->kind]);
+    mt_put_known(p, o, "rank", t->rank >= 0, (uint64_t)t->rank);
     mt_put_u64(p, o, "device", t->device);
     mt_put_bool(p, o, "odd", t->odd);
     cJSON *counters = mt_put_object(p, o, "counters");

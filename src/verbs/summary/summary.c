@@ -21,35 +21,6 @@
 
 #include "heap/walk/block_replay.h"
 
-static const struct {
-    const char *key, *label;
-    bool bytes, pools;
-} STATS[MT_STAT_COUNT] = {
-#define X(name, key, label, bytes, pools) {key, label, bytes, pools},
-    MT_STAT_MAP(X)
-#undef X
-};
-
-const char *mt_stat_key(enum mt_stat_kind k)
-{
-    return STATS[k].key;
-}
-
-const char *mt_stat_label(enum mt_stat_kind k)
-{
-    return STATS[k].label;
-}
-
-bool mt_stat_is_bytes(enum mt_stat_kind k)
-{
-    return STATS[k].bytes;
-}
-
-bool mt_stat_has_pools(enum mt_stat_kind k)
-{
-    return STATS[k].pools;
-}
-
 /* ---- counting ---- */
 
 struct counting {
@@ -70,7 +41,7 @@ static void move_one(struct mt_stat *s, uint64_t up, uint64_t down)
 static void move(struct counting *x, enum mt_stat_kind k, bool small, uint64_t up, uint64_t down)
 {
     move_one(&x->stats[k][MT_SLOT_ALL], up, down);
-    if (STATS[k].pools) {
+    if (mt_stat_has_pools((enum mt_stat_kind)k)) {
         move_one(&x->stats[k][small ? MT_SLOT_SMALL : MT_SLOT_LARGE], up, down);
     }
 }

@@ -7,49 +7,11 @@
 #ifndef MEMTOOL_VERBS_SUMMARY_SUMMARY_H
 #define MEMTOOL_VERBS_SUMMARY_SUMMARY_H
 
+#include "heap/sums/logged.h"
 #include "heap/sums/totals.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
 #include "support/vec.h"
-
-/* name, key of memory_stats(), label of the table, bytes or a number, has rows for both pools */
-#define MT_STAT_MAP(X)                                                                             \
-    X(ALLOCATED_BYTES, "allocated_bytes", "Allocated memory", true, true)                          \
-    X(ACTIVE_BYTES, "active_bytes", "Active memory", true, true)                                   \
-    X(REQUESTED_BYTES, "requested_bytes", "Requested memory", true, true)                          \
-    X(RESERVED_BYTES, "reserved_bytes", "GPU reserved memory", true, true)                         \
-    X(INACTIVE_SPLIT_BYTES, "inactive_split_bytes", "Non-releasable memory", true, true)           \
-    X(ALLOCATION, "allocation", "Allocations", false, true)                                        \
-    X(ACTIVE, "active", "Active allocs", false, true)                                              \
-    X(SEGMENT, "segment", "GPU reserved segments", false, true)                                    \
-    X(INACTIVE_SPLIT, "inactive_split", "Non-releasable allocs", false, true)                      \
-    X(OVERSIZE_ALLOCATIONS, "oversize_allocations", "Oversize allocations", false, false)          \
-    X(OVERSIZE_SEGMENTS, "oversize_segments", "Oversize GPU segments", false, false)
-
-enum mt_stat_kind {
-#define X(name, key, label, bytes, pools) MT_STAT_##name,
-    MT_STAT_MAP(X)
-#undef X
-        MT_STAT_COUNT
-};
-
-const char *mt_stat_key(enum mt_stat_kind k);
-const char *mt_stat_label(enum mt_stat_kind k);
-bool mt_stat_is_bytes(enum mt_stat_kind k);
-bool mt_stat_has_pools(enum mt_stat_kind k);
-
-enum mt_stat_slot { MT_SLOT_ALL, MT_SLOT_LARGE, MT_SLOT_SMALL, MT_SLOT_COUNT };
-enum mt_stat_column {
-    MT_STAT_COLUMN_CURRENT,
-    MT_STAT_COLUMN_PEAK,
-    MT_STAT_COLUMN_TOTAL_ALLOC,
-    MT_STAT_COLUMN_TOTAL_FREED,
-    MT_STAT_COLUMN_COUNT
-};
-
-struct mt_stat {
-    uint64_t v[MT_STAT_COLUMN_COUNT];
-};
 
 /* ---- from a snapshot ---- */
 
@@ -75,38 +37,5 @@ struct mt_summary_cell {
     char s[32];
 };
 struct mt_summary_cell mt_summary_cell(uint64_t value, uint64_t pref, bool bytes);
-
-/* ---- out of a log ---- */
-
-struct mt_logged_value {
-    bool present;
-    uint64_t value; /* as printed, in `unit` */
-    uint64_t unit;  /* bytes (1, 1024 ...) or a number (1, 1000, 10^6): the value lies in [value,
-                       value + 1) units */
-};
-
-struct mt_logged_table {
-    size_t line;  /* of its title in the log, from 1 */
-    bool is_step; /* a line that a trainer prints, not a table: Megatron's "memory (MB) | allocated:
-                     ...", DeepSpeed's "MA 1.2 GB Max_MA ..." */
-    uint32_t device;
-    struct mt_logged_value ooms, retries;
-    struct mt_logged_value cells[MT_STAT_COUNT][MT_SLOT_COUNT][MT_STAT_COLUMN_COUNT];
-    bool odd; /* the first whose allocated memory breaks with the tables before it */
-};
-
-struct mt_logged {
-    MT_VEC(struct mt_logged_table) tables; /* in the order of the log */
-};
-
-/* Finds every table in `log`, whatever stands before its lines, and the lines of memory that
- * Megatron and DeepSpeed print. A table without rows is left out.
- * Errors: MT_NOMEM. Release it also after a failure. */
-enum mt_status mt_logged_find(struct mt_logged *out, struct mt_str log, struct mt_error *err)
-    MT_NODISCARD;
-void mt_logged_release(struct mt_logged *l);
-
-/* value * unit. */
-uint64_t mt_logged_bytes(const struct mt_logged_value *v);
 
 #endif

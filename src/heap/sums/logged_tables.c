@@ -4,11 +4,14 @@
  * each line only what stands between its last six '|' is looked at, so a prefix may hold some of
  * its own. Old tables (PyTorch up to 1.13) say KB where new ones say KiB; both are 1024.
  */
-#include "verbs/summary/summary.h"
+#include "heap/sums/logged.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/units.h"
+
+#include "heap/sums/logged_parts.h"
 
 enum { CELLS = 5, LONGEST_TABLE = 120 /* lines, with others between them */ };
 
@@ -117,6 +120,7 @@ static bool split_row(struct mt_str line, struct mt_str cells[CELLS])
     return end > 0;
 }
 
+/* A table that is being read; each rank has its own. */
 struct reading {
     struct mt_logged_table table;
     bool open;   /* a title was seen */
@@ -156,6 +160,49 @@ static bool close_table(struct mt_logged *out, struct reading *x)
     return !keep || mt_vec_push(&out->tables, x->table);
 }
 
+/* ---- ranks ---- */
+
+enum { MOST_RANKS = 4096, LONGEST_PREFIX = 200 };
+
+int32_t mt_logged_rank(struct mt_str line)
+{
+    line.n = line.n < LONGEST_PREFIX ? line.n : LONGEST_PREFIX;
+    for (size_t i = 0; i + 4 < line.n; i++) {
+        bool word = (line.p[i] == 'r' || line.p[i] == 'R') &&
+                    memcmp(line.p + i + 1, "ank", 3) == 0 &&
+                    (i == 0 || !((line.p[i - 1] | 32) >= 'a' && (line.p[i - 1] | 32) <= 'z'));
+        size_t at = i + 4;
+        while (word && at < line.n && strchr(" =:#_", line.p[at]) && line.p[at]) {
+            at++;
+        }
+        uint64_t n = 0;
+        size_t digits = at;
+        while (digits < line.n && line.p[digits] >= '0' && line.p[digits] <= '9') {
+            digits++;
+        }
+        if (word && mt_u64_parse((struct mt_str){line.p + at, digits - at}, &n) && n < MOST_RANKS) {
+            return (int32_t)n;
+        }
+    }
+    return -1;
+}
+
+struct readings {
+    MT_VEC(struct reading) of; /* one a rank that was met */
+};
+
+/* The reading of a rank, closed where it is new; NULL when out of memory. */
+static struct reading *reading_of(struct readings *all, int32_t rank)
+{
+    for (size_t i = 0; i < all->of.n; i++) {
+        if (all->of.v[i].table.rank == rank) {
+            return &all->of.v[i];
+        }
+    }
+    struct reading fresh = {.table.rank = rank};
+    return mt_vec_push(&all->of, fresh) ? &all->of.v[all->of.n - 1] : NULL;
+}
+
 /* ---- lines of trainers ---- */
 
 /* The decimal number behind `key`, in `unit` unless one of its own follows. */
@@ -191,6 +238,9 @@ static const struct trainer {
     {MT_STR_INIT("Max_MA "),
      {MT_STR_INIT("MA "), MT_STR_INIT("Max_MA "), MT_STR_INIT("CA "), MT_STR_INIT("Max_CA ")},
      "GB"},
+    {MT_STR_INIT("memory allocated "),
+     {MT_STR_INIT("allocated "), MT_STR_INIT(" max "), MT_STR_INIT("reserved "), MT_STR_INIT("\n")},
+     "B"},
 };
 
 static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
@@ -201,7 +251,8 @@ static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
         if (!behind(line, x->sign, &rest)) {
             continue;
         }
-        struct mt_logged_table t = {.line = number, .is_step = true};
+        struct mt_logged_table t = {
+            .line = number, .kind = MT_LOGGED_STEP, .rank = mt_logged_rank(line)};
         struct mt_logged_value *allocated = t.cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
         struct mt_logged_value *reserved = t.cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
         allocated[MT_STAT_COLUMN_CURRENT] = decimal_behind(line, x->keys[0], x->unit);
@@ -213,19 +264,29 @@ static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
     return true;
 }
 
-static bool read_line(struct mt_logged *out, struct reading *x, struct mt_str line, size_t number)
+static bool read_title(struct mt_logged *out, struct reading *x, struct mt_str behind_title,
+                       size_t number)
+{
+    bool ok = close_table(out, x);
+    struct mt_logged_value device = number_in(behind_title);
+    *x = (struct reading){
+        .open = true, .left = LONGEST_TABLE, .kind = -1, .table = {.rank = x->table.rank}};
+    x->table.line = number;
+    x->table.device = device.present && device.value < 1024 ? (uint32_t)device.value : 0;
+    return ok;
+}
+
+static bool read_line(struct mt_logged *out, struct readings *all, struct mt_str line,
+                      size_t number)
 {
     struct mt_str rest;
     struct mt_str cells[CELLS];
-    if (behind(line, MT_STR("PyTorch CUDA memory summary, device ID"), &rest)) {
-        bool ok = close_table(out, x);
-        struct mt_logged_value device = number_in(rest);
-        *x = (struct reading){.open = true, .left = LONGEST_TABLE, .kind = -1};
-        x->table.line = number;
-        x->table.device = device.present && device.value < 1024 ? (uint32_t)device.value : 0;
-        return ok;
+    bool title = behind(line, MT_STR("PyTorch CUDA memory summary, device ID"), &rest);
+    struct reading *x = title || all->of.n ? reading_of(all, mt_logged_rank(line)) : NULL;
+    if (title) {
+        return x && read_title(out, x, rest, number);
     }
-    if (!x->open) {
+    if (!x || !x->open) {
         return read_step(out, line, number);
     }
     if (behind(line, MT_STR("CUDA OOMs:"), &rest)) {
@@ -236,6 +297,8 @@ static bool read_line(struct mt_logged *out, struct reading *x, struct mt_str li
     }
     if (split_row(line, cells)) {
         read_row(x, cells);
+    } else if (!read_step(out, line, number)) {
+        return false;
     }
     return --x->left > 0 || close_table(out, x);
 }
@@ -250,6 +313,17 @@ static int compare_i64(const void *a, const void *b)
 }
 
 /* Far below the ends of int64_t, so that differences of differences fit. */
+bool mt_logged_same_place(const struct mt_logged_table *a, const struct mt_logged_table *b)
+{
+    return a->device == b->device && a->rank == b->rank;
+}
+
+/* Figures that a program prints again and again at the same moment of its loop. */
+static bool is_of_series(const struct mt_logged_table *a, const struct mt_logged_table *b)
+{
+    return mt_logged_same_place(a, b) && a->kind == b->kind;
+}
+
 static int64_t allocated_in(const struct mt_logged_table *t)
 {
     uint64_t n =
@@ -267,14 +341,16 @@ static double magnitude(int64_t x)
  * than 5 % of what was allocated and more than three times the usual distance from the usual change
  * (medians, so that the odd one does not hide itself).
  */
-static enum mt_status mark_odd(struct mt_logged *l, uint32_t device, struct mt_error *err)
+static enum mt_status mark_odd(struct mt_logged *l, const struct mt_logged_table *first,
+                               struct mt_error *err)
 {
+    struct mt_logged_table place = *first;
     MT_VEC(size_t) at = {0};
     MT_VEC(int64_t) changes = {0};
     MT_VEC(int64_t) sorted = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < l->tables.n; i++) {
-        if (l->tables.v[i].device == device) {
+        if (is_of_series(&l->tables.v[i], &place)) {
             int64_t change =
                 at.n ? allocated_in(&l->tables.v[i]) - allocated_in(&l->tables.v[at.v[at.n - 1]])
                      : 0;
@@ -305,35 +381,71 @@ static enum mt_status mark_odd(struct mt_logged *l, uint32_t device, struct mt_e
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 
-static bool is_first_of_device(const struct mt_logged *l, size_t i)
+static bool is_first_of_series(const struct mt_logged *l, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
-        if (l->tables.v[k].device == l->tables.v[i].device) {
+        if (is_of_series(&l->tables.v[k], &l->tables.v[i])) {
             return false;
         }
     }
     return true;
 }
 
-enum mt_status mt_logged_find(struct mt_logged *out, struct mt_str log, struct mt_error *err)
+static bool read_lines(struct mt_logged *out, struct mt_str log)
 {
-    *out = (struct mt_logged){0};
-    struct reading x = {0};
+    struct readings all = {0};
     bool ok = true;
     for (size_t number = 1; ok && log.n; number++) {
         const char *newline = memchr(log.p, '\n', log.n);
         size_t n = newline ? (size_t)(newline - log.p) : log.n;
-        ok = read_line(out, &x, (struct mt_str){log.p, n}, number);
+        ok = read_line(out, &all, (struct mt_str){log.p, n}, number);
         size_t skip = newline ? n + 1 : n;
         log.p += skip;
         log.n -= skip;
     }
-    if (!ok || !close_table(out, &x)) {
-        return mt_fail_nomem(err);
+    for (size_t i = 0; i < all.of.n; i++) {
+        ok = ok && close_table(out, &all.of.v[i]);
+    }
+    mt_vec_release(&all.of);
+    return ok;
+}
+
+/* Where one rank alone is named, what names none is of the same. */
+static void forget_only_rank(struct mt_logged *out)
+{
+    int32_t rank = -1;
+    for (size_t i = 0; i < out->tables.n; i++) {
+        int32_t one = out->tables.v[i].rank;
+        if (rank >= 0 && one >= 0 && one != rank) {
+            return;
+        }
+        rank = one >= 0 ? one : rank;
     }
     for (size_t i = 0; i < out->tables.n; i++) {
-        if (is_first_of_device(out, i)) {
-            MT_TRY(mark_odd(out, out->tables.v[i].device, err));
+        out->tables.v[i].rank = -1;
+    }
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct mt_logged_table *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line)
+                              : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+enum mt_status mt_logged_find(struct mt_logged *out, struct mt_str log, struct mt_error *err)
+{
+    *out = (struct mt_logged){0};
+    if (!read_lines(out, log) || !mt_logged_stats(out, log)) {
+        return mt_fail_nomem(err);
+    }
+    forget_only_rank(out);
+    if (out->tables.n > 1) {
+        qsort(out->tables.v, out->tables.n, sizeof *out->tables.v, by_line);
+    }
+    for (size_t i = 0; i < out->tables.n; i++) {
+        if (is_first_of_series(out, i)) {
+            MT_TRY(mark_odd(out, &out->tables.v[i], err));
         }
     }
     return MT_OK;

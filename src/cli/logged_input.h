@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of figures that a program printed: memory_stats(), memory_summary(), lines of trainers. */
+#ifndef MEMTOOL_CLI_LOGGED_INPUT_H
+#define MEMTOOL_CLI_LOGGED_INPUT_H
+
+#include "heap/sums/logged.h"
+
+#include "cli/command.h"
+
+/* Finds the tables of a file whose bytes *text holds already, or, where it is empty, reads it into
+ * it. gzip is taken off. Errors: MT_IO, MT_LIMIT (over 1 GiB), MT_FORMAT, MT_NOMEM. */
+enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct mt_logged *out,
+                                  struct mt_error *err) MT_NODISCARD;
+
+/* Whether the file is one of memory_stats(), told by its beginning, and no snapshot. Of a pipe
+ * nothing is read: false. */
+bool mt_cli_is_logged(const char *file);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the two readers of logged memory: logged_tables.c and logged_stats.c. */
+#ifndef MEMTOOL_HEAP_LOGGED_PARTS_H
+#define MEMTOOL_HEAP_LOGGED_PARTS_H
+
+#include "heap/sums/logged.h"
+
+/* The rank that a line names before `line` ends: "[rank3]:", "[Rank 3]", "rank=3"; -1: none. */
+int32_t mt_logged_rank(struct mt_str line);
+
+/* Appends every memory_stats() in `log`. False when out of memory. */
+bool mt_logged_stats(struct mt_logged *out, struct mt_str log) MT_NODISCARD;
+
+#endif
