@@ -49,4 +49,8 @@ MT_NORETURN void mt_cli_die_nomem(void);
 void mt_cli_note_release(struct mt_cli *cli, const struct mt_common *common,
                          mt_torch_release release);
 
+/* Fails with MT_FORMAT where the verb needs more than the file tells. */
+enum mt_status mt_cli_check_told(const struct mt_cli *cli, const struct mt_snapshot *s,
+                                 struct mt_error *err) MT_NODISCARD;
+
 #endif

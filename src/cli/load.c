@@ -39,6 +39,10 @@ static int loaded(struct mt_cli *cli, const struct mt_common *common, const char
     if (status != MT_OK) {
         return mt_cli_fail(cli, file, err);
     }
+    if (mt_cli_check_told(cli, s, err) != MT_OK) {
+        mt_snapshot_release(s);
+        return mt_cli_fail(cli, file, err);
+    }
     if (!(cli->command->flags & MT_COMMAND_DUMP) && mt_snapshot_follow_trace(s, err) != MT_OK) {
         mt_snapshot_release(s);
         return mt_cli_fail(cli, file, err);

@@ -106,7 +106,8 @@ static void check_start(struct checker *c)
         }
         struct mt_trace trace = mt_device_trace(c->s, d->device);
         uint8_t first = c->s->events[trace.first].action;
-        bool ring = is_round(d->trace.events) || first == MT_ACTION_FREE_COMPLETED;
+        bool ring = mt_source_has_pieces(&c->s->source) &&
+                    (is_round(d->trace.events) || first == MT_ACTION_FREE_COMPLETED);
         add(c,
             (struct mt_trust_fact){ring ? MT_TRUST_RING_OVERFLOW : MT_TRUST_STARTS_LATE, d->device,
                                    d->trace.ghosts, d->trace.ghost_bytes, d->trace.events});
@@ -250,8 +251,10 @@ enum mt_status mt_trust_find(struct mt_trust *trust, const struct mt_snapshot *s
     check_history(&c);
     check_start(&c);
     check_stacks(&c);
-    check_sums(&c);
-    MT_TRY(check_overlap(&c, err));
+    if (mt_source_has_pieces(&s->source)) {
+        check_sums(&c);
+        MT_TRY(check_overlap(&c, err));
+    }
     check_unknown(&c);
     return c.failed ? mt_fail_nomem(err) : mt_trust_watch(trust, s, err);
 }

@@ -88,7 +88,9 @@ static bool pair_event(struct pairing *p, uint32_t i, const struct mt_event *e)
 static bool pair_segment(struct pairing *p, const struct mt_segment *segment)
 {
     struct mt_replay *r = p->r;
-    r->end_reserved = mt_add_sat(r->end_reserved, segment->total_size);
+    if (mt_source_has_reserved(&r->snapshot->source)) {
+        r->end_reserved = mt_add_sat(r->end_reserved, segment->total_size);
+    }
     for (uint32_t i = 0; i < segment->n_blocks; i++) {
         uint32_t at = segment->first_block + i;
         const struct mt_block *b = &r->snapshot->blocks[at];

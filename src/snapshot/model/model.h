@@ -243,10 +243,20 @@ struct mt_stream {
     bool negative;   /* written as a negative number by the file (C++ writer) */
 };
 
-enum mt_file_format { MT_FORMAT_BUILT, MT_FORMAT_PICKLE, MT_FORMAT_JSON };
+enum mt_file_format { MT_FORMAT_BUILT, MT_FORMAT_PICKLE, MT_FORMAT_JSON, MT_FORMAT_TEXT };
+
+/* What a file that is no snapshot tells; the rest of the model is made up (told_events.h). */
+enum mt_told {
+    MT_TOLD_ALL,      /* it is a snapshot */
+    MT_TOLD_TRACE,    /* a trace of torch.profiler: requests, and what is allocated and reserved */
+    MT_TOLD_TIMELINE, /* its raw memory timeline: sizes by category, no addresses */
+    MT_TOLD_SUMS,     /* its memory timeline: sums of categories */
+    MT_TOLD_RMM       /* RMM's log: requests */
+};
 
 /* What the file was, apart from its content. */
 struct mt_source {
+    enum mt_told told;
     enum mt_file_format format;
     int protocol;    /* pickle protocol, -1 when not a pickle */
     bool cpp_writer; /* the C++ writer's fingerprint (fixed 8-byte integers) */
@@ -326,6 +336,18 @@ struct mt_snapshot {
 
     struct mt_builder *owner; /* holds the memory */
 };
+
+/* Whether segments and blocks are the file's own, and not made up for their sums; whether what is
+ * reserved is known at all. */
+static inline bool mt_source_has_pieces(const struct mt_source *source)
+{
+    return source->told == MT_TOLD_ALL;
+}
+
+static inline bool mt_source_has_reserved(const struct mt_source *source)
+{
+    return source->told == MT_TOLD_ALL || source->told == MT_TOLD_TRACE;
+}
 
 /* What a salvaged file lost, in a word for programs: "segments" (some of them), "trace" (its end),
  * "rest" (what stood behind both); NULL when it is whole. */

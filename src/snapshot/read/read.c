@@ -18,9 +18,17 @@
 
 #include "snapshot/read/readers.h"
 
-enum { MAX_WRAPPERS = 4, DEFAULT_MAX_DEPTH = 1000, SNIFF_BYTES = 16 };
+enum { MAX_WRAPPERS = 4, DEFAULT_MAX_DEPTH = 1000, SNIFF_BYTES = 128 };
 
-enum layer { LAYER_PICKLE, LAYER_JSON, LAYER_GZIP, LAYER_ZIP, LAYER_HTML, LAYER_UNKNOWN };
+enum layer {
+    LAYER_PICKLE,
+    LAYER_JSON,
+    LAYER_GZIP,
+    LAYER_ZIP,
+    LAYER_HTML,
+    LAYER_RMM,
+    LAYER_UNKNOWN
+};
 
 struct reading {
     const struct mt_read_options *o;
@@ -104,6 +112,9 @@ static enum layer sniff(const uint8_t *p, size_t n)
     }
     if (i < n && (p[i] == '{' || p[i] == '[')) {
         return LAYER_JSON;
+    }
+    if (mt_rmm_is((struct mt_str){(const char *)p, n})) {
+        return LAYER_RMM;
     }
     return is_old_pickle(p, n) ? LAYER_PICKLE : LAYER_UNKNOWN;
 }
@@ -226,7 +237,7 @@ static enum mt_status find_content(struct reading *r, enum layer *layer)
 {
     for (int i = 0; i <= MAX_WRAPPERS; i++) {
         *layer = sniff(r->in.at, mt_input_left(&r->in));
-        if (*layer == LAYER_PICKLE || *layer == LAYER_JSON) {
+        if (*layer == LAYER_PICKLE || *layer == LAYER_JSON || *layer == LAYER_RMM) {
             return MT_OK;
         }
         if (*layer == LAYER_UNKNOWN) {
@@ -253,8 +264,50 @@ static enum mt_status salvage(struct reading *r, struct mt_machine *m)
     return mt_machine_close_all(m);
 }
 
+/* Whether the top value can be a file of torch.profiler: to look into it ends it as a snapshot. */
+static bool may_be_profile(const struct mt_machine *m)
+{
+    if (m->stack.n != 1 || mt_word_tag(m->stack.v[0]) != MT_TAG_CONTAINER ||
+        mt_builder_n_events(m->builder) || m->schema.segments.n) {
+        return false;
+    }
+    const struct mt_container *c = mt_container_of(m, m->stack.v[0]);
+    bool found = c->kind == MT_CONTAINER_LIST;
+    for (size_t i = 0; c->kind == MT_CONTAINER_DICT && i < c->items.n && !found; i += 2) {
+        mt_word key = c->items.v[i];
+        found = mt_word_tag(key) == MT_TAG_STR &&
+                mt_str_equal(mt_builder_get_str(m->builder, (uint32_t)mt_word_payload(key)),
+                             MT_STR("traceEvents"));
+    }
+    return found;
+}
+
+/* Files of torch.profiler are JSON that is no snapshot; *done when it was one. */
+static enum mt_status read_profile(struct reading *r, struct mt_machine *m, bool *done)
+{
+    struct mt_value top;
+    *done = false;
+    if (!may_be_profile(m)) {
+        return MT_OK;
+    }
+    MT_TRY(mt_machine_value(m, m->stack.v[0], &top));
+    enum mt_told kind = mt_profile_kind(m->builder, &top);
+    if (kind == MT_TOLD_ALL) {
+        return mt_fail(r->err, MT_FORMAT, m->offset,
+                       "not a memory snapshot (a list of other things at the top)");
+    }
+    *done = true;
+    r->source.told = kind;
+    return mt_profile_read(m->builder, &top, kind, r->err);
+}
+
 static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum layer layer)
 {
+    if (layer == LAYER_RMM) {
+        r->source.told = MT_TOLD_RMM;
+        r->source.format = MT_FORMAT_TEXT;
+        return mt_rmm_read(&r->in, m->builder, m->max_events, r->err);
+    }
     r->source.format = layer == LAYER_JSON ? MT_FORMAT_JSON : MT_FORMAT_PICKLE;
     if (layer == LAYER_JSON && starts(r->in.at, mt_input_left(&r->in), "\xef\xbb\xbf", 3)) {
         r->in.at += 3;
@@ -274,7 +327,12 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
                 "%zu of the events before that point are readable; add --salvage to use them",
                 mt_builder_n_events(m->builder));
     }
-    status = status == MT_OK ? mt_machine_finish(m) : status;
+    bool done = false;
+    if (status == MT_OK && layer == LAYER_JSON && !r->source.salvaged) {
+        status = read_profile(r, m, &done);
+    }
+    status = status == MT_OK && !done ? mt_machine_finish(m) : status;
+    log = log && !done;
     return status == MT_FORMAT && log ? refuse_log(r) : status;
 }
 

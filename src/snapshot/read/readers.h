@@ -26,4 +26,16 @@ enum mt_status mt_push_long(struct mt_machine *m, const uint8_t *p, size_t n) MT
 /* The input stopped before `what` was whole: the source's failure, or MT_FORMAT with the offset. */
 enum mt_status mt_input_ends(struct mt_input *in, struct mt_machine *m, const char *what);
 
+/* What the top value of a JSON file that is no snapshot is: MT_TOLD_ALL when nothing known. */
+enum mt_told mt_profile_kind(const struct mt_builder *b, const struct mt_value *top);
+/* Puts it into b. Errors: MT_FORMAT (no memory events), MT_LIMIT, MT_NOMEM. */
+enum mt_status mt_profile_read(struct mt_builder *b, const struct mt_value *top, enum mt_told kind,
+                               struct mt_error *err) MT_NODISCARD;
+
+/* Whether a file that begins so is RMM's log. */
+bool mt_rmm_is(struct mt_str head);
+/* Reads it to its end. Errors: MT_LIMIT, MT_NOMEM, MT_IO. */
+enum mt_status mt_rmm_read(struct mt_input *in, struct mt_builder *b, uint64_t max_events,
+                           struct mt_error *err) MT_NODISCARD;
+
 #endif

@@ -25,7 +25,10 @@ static void add_format(struct mt_buf *b, const struct mt_snapshot *s)
                           source->cpp_writer ? "PyTorch's C++ writer" : "Python");
         }
     } else {
-        mt_buf_text(b, source->format == MT_FORMAT_JSON ? "JSON" : "built in memory");
+        static const char *const names[] = {[MT_FORMAT_BUILT] = "built in memory",
+                                            [MT_FORMAT_JSON] = "JSON",
+                                            [MT_FORMAT_TEXT] = "CSV"};
+        mt_buf_text(b, names[source->format]);
     }
     mt_buf_text(b, source->zip ? ", in a torch.save file" : "");
     mt_buf_text(b, source->html ? ", in a page of PyTorch's viewer" : "");
@@ -100,7 +103,7 @@ static void add_next(struct mt_buf *b, const struct mt_report *r, const struct m
                      const struct mt_totals *t)
 {
     const char *verb = "peak";
-    if (count_action(t, MT_ACTION_OOM)) {
+    if (count_action(t, MT_ACTION_OOM) && s->source.told == MT_TOLD_ALL) {
         verb = "triage";
     } else if (count_events(t) <= t->devices.n) {
         verb = "memory";
@@ -121,10 +124,28 @@ static void line(const struct mt_report *r, const char *label, struct mt_buf *b,
     mt_buf_reset(b);
 }
 
+static void add_told_device(struct mt_buf *b, const struct mt_report *r,
+                            const struct mt_source *source, const struct mt_device_totals *d)
+{
+    mt_buf_printf(b, "%s allocated", mt_report_size(r, d->all.allocated).s);
+    if (mt_source_has_reserved(source)) {
+        mt_buf_printf(b, " of %s reserved", mt_report_size(r, d->all.reserved).s);
+    }
+    mt_buf_printf(b, " at the end; %s", mt_counted_text(d->trace.events, "event").s);
+    if (d->trace.actions[MT_ACTION_OOM]) {
+        mt_buf_printf(b, " (%s out of memory)", mt_count_text(d->trace.actions[MT_ACTION_OOM]).s);
+    }
+}
+
 static void add_device(struct mt_buf *b, const struct mt_report *r, const struct mt_info *x,
                        const struct mt_device_totals *d)
 {
-    const char *least = x->snapshot->source.state_cut ? "at least " : "";
+    const struct mt_source *source = &x->snapshot->source;
+    if (source->told != MT_TOLD_ALL) {
+        add_told_device(b, r, source, d);
+        return;
+    }
+    const char *least = source->state_cut ? "at least " : "";
     mt_buf_printf(b, "%s%s allocated of %s%s reserved in %s segment%s; %s event%s", least,
                   mt_report_size(r, d->all.allocated).s, least,
                   mt_report_size(r, d->all.reserved).s, mt_count_text(d->all.segments).s,
@@ -152,8 +173,30 @@ static void add_stacks(struct mt_buf *b, const struct mt_snapshot *s)
                   deepest);
 }
 
+/* Of a file that is no snapshot: who writes it, and what is in it. */
+static const struct {
+    const char *id, *writer, *holds;
+} TOLD[] = {
+    [MT_TOLD_TRACE] = {"profiler_trace", "torch.profiler: a trace with memory events",
+                       "requests and frees with their stacks, and the sums allocated and reserved "
+                       "then; no segments, no blocks"},
+    [MT_TOLD_TIMELINE] =
+        {"profiler_timeline", "torch.profiler: a raw memory timeline",
+         "sizes by category; no stacks, no addresses, nothing of what is reserved"},
+    [MT_TOLD_SUMS] = {"profiler_sums", "torch.profiler: a memory timeline",
+                      "sums by category, whose changes stand for requests and frees; no stacks, no "
+                      "addresses, nothing of what is reserved"},
+    [MT_TOLD_RMM] = {"rmm_log", "RMM: the log of its logging adaptor",
+                     "requests and frees; no stacks, nothing of what is reserved; times are those "
+                     "of a day"},
+};
+
 static void add_writer(struct mt_buf *b, const struct mt_snapshot *s)
 {
+    if (s->source.told != MT_TOLD_ALL) {
+        mt_buf_text(b, TOLD[s->source.told].writer);
+        return;
+    }
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
     if (recorded.live) {
@@ -256,7 +299,11 @@ static enum mt_status text(const struct mt_report *r, const struct mt_info *x, s
     bool failed = false;
     text_file(r, s, &failed);
     text_content(r, x, &failed);
-    MT_TRY(mt_info_settings_text(r, s, err));
+    if (s->source.told == MT_TOLD_ALL) {
+        MT_TRY(mt_info_settings_text(r, s, err));
+    } else {
+        mt_report_line(r, 13, "  holds      %s", TOLD[s->source.told].holds);
+    }
     for (size_t i = 0; i < trust->facts.n; i++) {
         if (r->verbose || mt_trust_limits(trust->facts.v[i].id)) {
             fputc('\n', r->out);
@@ -317,7 +364,10 @@ static void put_trust(struct mt_put *p, cJSON *root, const struct mt_report *r,
 static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *s, struct mt_buf *b)
 {
     const struct mt_source *source = &s->source;
-    mt_put_text(p, root, "format", source->format == MT_FORMAT_JSON ? "json" : "pickle");
+    mt_put_text(p, root, "format",
+                source->format == MT_FORMAT_JSON   ? "json"
+                : source->format == MT_FORMAT_TEXT ? "csv"
+                                                   : "pickle");
     source->protocol >= 0 && source->format == MT_FORMAT_PICKLE
         ? mt_put_i64(p, root, "protocol", source->protocol)
         : mt_put_null(p, root, "protocol");
@@ -333,6 +383,7 @@ static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
     mt_put_text(p, root, "capture_mode", recorded.mode);
+    mt_put_text(p, root, "told", TOLD[source->told].id);
     struct mt_era era = mt_era_find(s);
     add_era(b, era);
     put_buf(p, root, "era", b);

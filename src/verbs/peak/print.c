@@ -35,7 +35,8 @@ static void print_moment(const struct mt_report *r, const struct mt_peak *p)
     mt_report_line(r, 4, "  %s", b.text);
 }
 
-static void print_head(const struct mt_report *r, const struct mt_peak *p)
+static void print_head(const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_peak *p)
 {
     static const char *const WHAT[] = {
         [MT_AT_PEAK] = "Peak",   [MT_AT_OOM] = "Out of memory", [MT_AT_END] = "End",
@@ -46,9 +47,11 @@ static void print_head(const struct mt_report *r, const struct mt_peak *p)
                    p->count == 1 ? "" : "s", mt_color_end(r));
     print_moment(r, p);
     bool older = p->preexisting_bytes && p->n_events;
-    mt_report_line(r, 4, "  reserved from the driver then: %s%s%s",
-                   mt_report_size(r, p->reserved_bytes).s, older ? "; " MT_OLDER ": " : "",
-                   older ? mt_report_size(r, p->preexisting_bytes).s : "");
+    if (mt_source_has_reserved(&s->source)) {
+        mt_report_line(r, 4, "  reserved from the driver then: %s%s%s",
+                       mt_report_size(r, p->reserved_bytes).s, older ? "; " MT_OLDER ": " : "",
+                       older ? mt_report_size(r, p->preexisting_bytes).s : "");
+    }
     if (p->left_out) {
         mt_report_line(r, 4, "  the filter hides %s allocation%s that live%s then",
                        mt_count_text(p->left_out).s, p->left_out == 1 ? "" : "s",
@@ -190,7 +193,7 @@ enum mt_status mt_report_peak_text(const struct mt_report *r, const struct mt_sn
         if (i) {
             fputc('\n', r->out);
         }
-        print_head(r, &peaks[i]);
+        print_head(r, s, &peaks[i]);
         if (!peaks[i].rows.n) {
             fputs("  nothing was alive\n", r->out);
             continue;

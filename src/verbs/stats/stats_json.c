@@ -6,29 +6,33 @@
 #include "print/json_put.h"
 #include "verbs/stats/print.h"
 
-static void put_counters(struct mt_put *p, cJSON *o, const struct mt_counters *c)
+static void put_counters(struct mt_put *p, cJSON *o, const struct mt_source *source,
+                         const struct mt_counters *c)
 {
+    bool pieces = mt_source_has_pieces(source), reserved = mt_source_has_reserved(source);
     mt_put_u64(p, o, "allocated_bytes", c->allocated);
-    mt_put_u64(p, o, "active_bytes", c->active);
-    mt_put_u64(p, o, "requested_bytes", c->requested);
-    mt_put_u64(p, o, "reserved_bytes", c->reserved);
-    mt_put_u64(p, o, "inactive_split_bytes", c->inactive_split);
-    mt_put_i64(p, o, "free_bytes", mt_counters_free(c));
-    mt_put_ratio(p, o, "fragmentation", mt_counters_fragmentation(c));
-    mt_put_u64(p, o, "largest_free_block_bytes", c->largest_free);
-    mt_put_u64(p, o, "segments", c->segments);
-    mt_put_u64(p, o, "blocks", c->blocks);
-    mt_put_u64(p, o, "allocated_blocks", c->allocated_blocks);
-    mt_put_u64(p, o, "active_blocks", c->active_blocks);
-    mt_put_u64(p, o, "inactive_split_blocks", c->inactive_split_blocks);
+    mt_put_known(p, o, "active_bytes", pieces, c->active);
+    mt_put_known(p, o, "requested_bytes", pieces, c->requested);
+    mt_put_known(p, o, "reserved_bytes", reserved, c->reserved);
+    mt_put_known(p, o, "inactive_split_bytes", pieces, c->inactive_split);
+    reserved ? mt_put_i64(p, o, "free_bytes", mt_counters_free(c))
+             : mt_put_null(p, o, "free_bytes");
+    reserved ? mt_put_ratio(p, o, "fragmentation", mt_counters_fragmentation(c))
+             : mt_put_null(p, o, "fragmentation");
+    mt_put_known(p, o, "largest_free_block_bytes", pieces, c->largest_free);
+    mt_put_known(p, o, "segments", pieces, c->segments);
+    mt_put_known(p, o, "blocks", pieces, c->blocks);
+    mt_put_known(p, o, "allocated_blocks", pieces, c->allocated_blocks);
+    mt_put_known(p, o, "active_blocks", pieces, c->active_blocks);
+    mt_put_known(p, o, "inactive_split_blocks", pieces, c->inactive_split_blocks);
 }
 
 static void put_parts(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
                       const struct mt_device_totals *d)
 {
     cJSON *pools = mt_put_object(p, o, "pools");
-    put_counters(p, mt_put_object(p, pools, "small"), &d->pool[MT_POOL_SMALL]);
-    put_counters(p, mt_put_object(p, pools, "large"), &d->pool[MT_POOL_LARGE]);
+    put_counters(p, mt_put_object(p, pools, "small"), &s->source, &d->pool[MT_POOL_SMALL]);
+    put_counters(p, mt_put_object(p, pools, "large"), &s->source, &d->pool[MT_POOL_LARGE]);
     cJSON *private_pools = mt_put_array(p, o, "private_pools");
     for (size_t i = 0; i < d->private_pools.n; i++) {
         cJSON *one = mt_put_object(p, private_pools, NULL);
@@ -39,14 +43,14 @@ static void put_parts(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
             snprintf(text, sizeof text, "%" PRId64, numbers[k]);
             mt_put_item(p, id, NULL, cJSON_CreateRaw(text));
         }
-        put_counters(p, one, &d->private_pools.v[i].counters);
+        put_counters(p, one, &s->source, &d->private_pools.v[i].counters);
     }
     cJSON *streams = mt_put_array(p, o, "streams");
     for (size_t i = 0; i < d->streams.n; i++) {
         cJSON *one = mt_put_object(p, streams, NULL);
         uint16_t stream = d->streams.v[i].stream;
         mt_put_addr(p, one, "stream", s->streams[stream].handle);
-        put_counters(p, one, &d->streams.v[i].counters);
+        put_counters(p, one, &s->source, &d->streams.v[i].counters);
     }
 }
 
@@ -155,7 +159,11 @@ enum mt_status mt_report_stats_json(const struct mt_report *r, const struct mt_s
         const struct mt_device_totals *d = &t->devices.v[i];
         cJSON *o = mt_put_object(&p, devices, NULL);
         mt_put_i64(&p, o, "device", d->device);
-        put_counters(&p, o, &d->all);
+        put_counters(&p, o, &x->snapshot->source, &d->all);
+        if (!mt_source_has_pieces(&x->snapshot->source)) {
+            put_trace(&p, o, x->snapshot, &d->trace);
+            continue;
+        }
         mt_put_i64(&p, o, "reserved_unallocated_bytes",
                    (int64_t)(d->all.reserved - d->all.allocated));
         put_parts(&p, o, x->snapshot, d);

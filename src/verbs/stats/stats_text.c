@@ -70,6 +70,23 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
     return mt_figures_end(&f, err);
 }
 
+/* Of a file that tells sums alone. */
+static enum mt_status told_sums(const struct mt_report *r, const struct mt_source *source,
+                                const struct mt_device_totals *d, struct mt_error *err)
+{
+    const struct mt_counters *c = &d->all;
+    struct mt_figures f;
+    MT_TRY(mt_figures_begin(&f, r, err));
+    bool reserved = mt_source_has_reserved(source);
+    if (reserved) {
+        mt_figure_size(&f, "reserved", c->reserved, 0, "reserved_bytes.all.current",
+                       "taken from the driver");
+    }
+    mt_figure_size(&f, "allocated", c->allocated, reserved ? c->reserved : 0,
+                   "allocated_bytes.all.current", "in use at the end of the file");
+    return mt_figures_end(&f, err);
+}
+
 /* ---- all ---- */
 
 static void print_left_out(const struct mt_report *r, const struct mt_totals *t)
@@ -89,6 +106,9 @@ static enum mt_status device(const struct mt_report *r, const struct mt_stats *x
     const struct mt_snapshot *s = x->snapshot;
     fprintf(r->out, "\n%s%s%s\n", mt_color_begin(r, MT_COLOR_HEAD), mt_device_label(d->device).s,
             mt_color_end(r));
+    if (!mt_source_has_pieces(&s->source)) {
+        return told_sums(r, &s->source, d, err);
+    }
     MT_TRY(overview(r, d, err));
     MT_TRY(
         mt_account_text(r, x->accounts ? mt_accounts_device(x->accounts, d->device) : NULL, err));

@@ -167,9 +167,12 @@ static void text_foot(const struct mt_listing *x, const struct mt_step *at)
         fprintf(x->r->out, "[%s more line%s, -n 0 shows all]\n", mt_count_text(x->more).s,
                 x->more == 1 ? "" : "s");
     }
-    mt_report_line(x->r, 2, "TOTAL at the end: %s alive in %s allocation%s, %s reserved",
+    struct mt_size_text reserved = mt_report_size(x->r, at->reserved_bytes);
+    bool known = mt_source_has_reserved(&x->s->source);
+    mt_report_line(x->r, 2, "TOTAL at the end: %s alive in %s allocation%s%s%s%s",
                    mt_report_size(x->r, at->live_bytes).s, mt_count_text(at->live_count).s,
-                   at->live_count == 1 ? "" : "s", mt_report_size(x->r, at->reserved_bytes).s);
+                   at->live_count == 1 ? "" : "s", known ? ", " : "", known ? reserved.s : "",
+                   known ? " reserved" : "");
     if (x->left_out) {
         fprintf(x->r->out, "Left out by the filter: %s event%s.\n", mt_count_text(x->left_out).s,
                 x->left_out == 1 ? "" : "s");
