@@ -108,6 +108,8 @@ enum mt_incident_kind {
     MT_KIND_OVERSIZE, /* beyond any device */
     MT_KIND_SOFT,     /* an attempt that the caller calls harmless */
     MT_KIND_BUDGET,   /* a server's check before it allocates: its own setting is too large */
+    MT_KIND_POOL,     /* a server's own pool of KV cache, used up by running requests */
+    MT_KIND_CONFLICT, /* settings of the allocator that exclude each other, or its own assertion */
     MT_KIND_HOST_RAM, /* from here on: look-alikes */
     MT_KIND_KILLED,   /* by the kernel or the cluster */
     MT_KIND_SHM,      /* /dev/shm */
@@ -149,6 +151,7 @@ struct mt_incident {
     bool spilled;          /* allocated exceeds the card: the driver pages to host memory */
     uint64_t
         allowed_below;    /* the limit is inferred: at least "allowed", below this; 0: as printed */
+    bool whole_is_limit;  /* "total" is what the framework may take, not the size of the card */
     bool cache_counts;    /* "allocated" is all that the allocator reserved: no less is known */
     bool expandable_hint; /* the message itself recommends expandable_segments */
     uint64_t segment;     /* bytes asked of the driver for the request, from a snapshot of PyTorch;

@@ -98,6 +98,7 @@ static void merge(struct mt_incident *old, const struct mt_incident *fresh)
     old->doubtful = old->doubtful && fresh->doubtful;
     old->recovered |= fresh->recovered;
     old->expandable_hint |= fresh->expandable_hint;
+    old->whole_is_limit |= fresh->whole_is_limit;
     if (fresh->kind == MT_KIND_LIMIT || strcmp(old->framework, "cuda") == 0) {
         old->kind = fresh->kind;
         old->format = fresh->format;

@@ -6,6 +6,7 @@
  */
 #include "support/checked.h"
 #include "triage/log/log_formats.h"
+#include "triage/log/log_general.h"
 #include "triage/log/log_number.h"
 
 struct field {
@@ -271,22 +272,46 @@ static void read_shape(struct mt_incident *incident, struct mt_str text)
     }
 }
 
+/* RMM's "current/max/try size = 21.0 GiB, 22.0 GiB, 2.5 GiB": held, limit, asked of the driver. */
+static void read_pool(struct mt_incident *incident, struct mt_str text)
+{
+    static const enum mt_oom_field ORDER[] = {MT_OOM_RESERVED, MT_OOM_ALLOWED, MT_OOM_REQUESTED};
+    struct mt_str phrase = MT_STR("current/max/trysize=");
+    size_t at = mt_str_find(text, phrase);
+    at = at == SIZE_MAX ? text.n : at + phrase.n;
+    for (size_t i = 0; i < MT_COUNT(ORDER); i++) {
+        struct mt_log_size size = mt_log_size_at(from(text, at), 0);
+        if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
+            return;
+        }
+        if (!mt_oom_has(&incident->numbers, ORDER[i])) {
+            mt_oom_set(&incident->numbers, ORDER[i], size.bytes);
+        }
+        at += size.length;
+        at += at < text.n && text.p[at] == ',';
+    }
+}
+
 void mt_log_fields_read(struct mt_incident *incident, const struct mt_log_format *f,
                         const struct mt_message *m)
 {
     /* PyTorch's numbers follow the phrase; others may print theirs before it. */
-    struct mt_str text = f->group == MT_GROUP_TORCH ? from(m->text, m->head) : m->text;
-    incident->kind = f->kind;
+    bool behind = f->group == MT_GROUP_TORCH && !f->needs; /* a row that needs more is a rest */
+    struct mt_str text = behind ? from(m->text, m->head) : m->text;
+    incident->kind = f->where == MT_WHERE_TOLD ? mt_general_kind(m->text, m->head) : f->kind;
     incident->doubtful = f->doubtful;
     incident->format = f->id;
     incident->framework = f->framework;
-    incident->backend = f->backend;
+    incident->backend = f->where == MT_WHERE_TOLD ? mt_general_backend(m->text) : f->backend;
     read_sizes(incident, f->group, text, m);
     read_device(incident, text);
+    incident->whole_is_limit = f->group == MT_GROUP_TF || strcmp(f->backend, "mps") == 0;
     if (f->group == MT_GROUP_TORCH) {
         read_torch(incident, m);
     } else if (f->group == MT_GROUP_TF) {
         read_shape(incident, text);
+    } else if (f->group == MT_GROUP_RMM) {
+        read_pool(incident, text);
     }
 }
 

@@ -5,6 +5,7 @@
  * conditions hold.
  */
 #include "triage/log/log_formats.h"
+#include "triage/log/log_general.h"
 
 const struct mt_log_format MT_LOG_FORMATS[] = {
 #define ROW(id, framework, backend, kind, phrase, group, needs, unless, where, maybe)              \
@@ -69,6 +70,8 @@ bool mt_log_format_stands(const struct mt_log_format *f, struct mt_str line, siz
     case MT_WHERE_WORD:
         return (at == 0 || !is_word(line.p[at - 1])) &&
                (after.n == 0 || after.p[0] == ':' || after.p[0] == '(');
+    case MT_WHERE_RAISED: return mt_general_is_raised(line, at, f->phrase.n);
+    case MT_WHERE_TOLD: return mt_general_is_told(line, at, f->phrase.n);
     case MT_WHERE_ANY: break;
     }
     return true;

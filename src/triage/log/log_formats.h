@@ -27,10 +27,18 @@ enum mt_format_group {
     MT_GROUP_THEANO,
     MT_GROUP_RUNTIME,
     MT_GROUP_HOST,
+    MT_GROUP_GENERAL,
     MT_GROUP_ONCHIP
 };
 
-enum mt_format_where { MT_WHERE_ANY, MT_WHERE_SAID, MT_WHERE_LINE, MT_WHERE_WORD };
+enum mt_format_where {
+    MT_WHERE_ANY,
+    MT_WHERE_SAID,
+    MT_WHERE_LINE,
+    MT_WHERE_WORD,
+    MT_WHERE_RAISED, /* an exception's class that was raised (log_general.h) */
+    MT_WHERE_TOLD    /* a sentence that the words around make an event (log_general.h) */
+};
 
 struct mt_log_format {
     const char *id;

@@ -16,6 +16,8 @@
 #include "support/bytes.h"
 #include "support/hash.h"
 
+#include "triage/log/log_general.h"
+
 /* Eight copies of a byte. */
 #define MT_EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (unsigned char)(c))
 
@@ -500,6 +502,14 @@ static bool is_ornament(char c)
     return c == ' ' || c == '>' || c == '#' || c == '\t' || c == '|' || c == '*';
 }
 
+/* "stderr P " of the container runtimes' log: a part of a line, or its end. */
+static size_t stream_token(struct mt_str s, const struct prefix *p)
+{
+    bool stream = p->after_time &&
+                  (mt_str_starts(s, MT_STR("stderr ")) || mt_str_starts(s, MT_STR("stdout ")));
+    return stream && s.n > 8 && (s.p[7] == 'F' || s.p[7] == 'P') && s.p[8] == ' ' ? 9 : 0;
+}
+
 static size_t prefix_token(struct mt_str s, struct prefix *p)
 {
     if (is_ornament(s.p[0])) {
@@ -511,6 +521,7 @@ static size_t prefix_token(struct mt_str s, struct prefix *p)
     size_t n = bracket_token(s, p);
     n = n ? n : paren_token(s, p);
     n = n ? n : time_token(s, p);
+    n = n ? n : stream_token(s, p);
     n = n ? n : level_token(s, p);
     n = n ? n : source_token(s);
     n = n ? n : logger_token(s, p);
@@ -571,20 +582,40 @@ void mt_log_squeeze(struct mt_buf *out, struct mt_str text)
     }
 }
 
+/* The line inside an entry of docker's json-file: {"log":"...\n","stream":"stderr","time":...} */
+static struct mt_str unwrap_docker(struct mt_str raw)
+{
+    static const struct mt_str BEGINS[] = {MT_STR_INIT("{\"log\":\""), MT_STR_INIT("{\"log\": \"")};
+    for (size_t i = 0; i < MT_COUNT(BEGINS); i++) {
+        if (!mt_str_starts(raw, BEGINS[i])) {
+            continue;
+        }
+        struct mt_str rest = {raw.p + BEGINS[i].n, raw.n - BEGINS[i].n};
+        size_t end = mt_str_find(rest, MT_STR("\",\"stream\":"));
+        end = end == SIZE_MAX ? mt_str_find(rest, MT_STR("\", \"stream\":")) : end;
+        rest.n = end == SIZE_MAX ? rest.n : end;
+        rest.n -= mt_str_ends(rest, MT_STR("\\n")) ? 2 : 0;
+        return rest;
+    }
+    return raw;
+}
+
 void mt_log_line_set(struct mt_log_line *line, struct mt_str raw)
 {
     struct prefix prefix = {.rank = -1};
     raw.n = raw.n > MT_LOG_LINE_MAX ? MT_LOG_LINE_MAX : raw.n;
     mt_buf_reset(&line->text);
     mt_buf_reset(&line->tight);
-    clean(&line->text, raw);
+    clean(&line->text, unwrap_docker(raw));
     struct mt_str all = mt_buf_view(&line->text);
     size_t skip = split_prefix(all, &prefix, line->may_be_labelled);
     line->labelled = prefix.labelled;
     line->clean = (struct mt_str){all.p + skip, all.n - skip};
     line->origin = prefix.origin;
     line->rank = prefix.rank;
-    mt_log_squeeze(&line->tight, line->clean);
+    if (!mt_general_translate(&line->tight, line->clean)) {
+        mt_log_squeeze(&line->tight, line->clean);
+    }
     line->squeezed = mt_buf_view(&line->tight);
 }
 

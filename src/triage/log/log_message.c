@@ -234,10 +234,12 @@ static void take_hit(struct mt_log *log, struct mt_str text, size_t own,
 {
     const struct mt_log_format *f = &MT_LOG_FORMATS[hit->which];
     struct mt_str line = {text.p + own, text.n - own};
-    if (hit->at >= own && !mt_log_format_stands(f, line, hit->at - own)) {
-        return;
-    }
+    bool loose = f->where == MT_WHERE_TOLD || f->where == MT_WHERE_RAISED;
     struct mt_log_message *m = message_of(log, log->now.origin);
+    if (loose ? m || !mt_log_format_stands(f, text, hit->at)
+              : hit->at >= own && !mt_log_format_stands(f, line, hit->at - own)) {
+        return; /* what a loose row finds inside a message belongs to it */
+    }
     if (m && belongs(m, hit->which, log->now.number)) {
         add_hit(log, m, text, hit);
         return;

@@ -144,11 +144,19 @@ bool mt_when_framework_limit(const struct mt_facts *f)
            f->total > 0 && f->total % ((128 * MT_MIB)) == 0;
 }
 
+/* So little can only be what others had left, or a limit that someone set. */
+bool mt_when_limit_tiny(const struct mt_facts *f)
+{
+    return f->incident->whole_is_limit && known2(f, MT_OOM_TOTAL, MT_OOM_REQUESTED) &&
+           (double)f->total < T(TINY_GIB) * (double)MT_GIB && f->requested > f->total / 2;
+}
+
 bool mt_when_free_exceeds(const struct mt_facts *f)
 {
-    return known2(f, MT_OOM_FREE, MT_OOM_REQUESTED) && known(f, MT_OOM_TOTAL) &&
-           !mt_when_limit_reached(f) && (double)f->free >= T(FREE_FACTOR) * (double)f->requested &&
-           (double)f->free - (double)f->requested >= T(FREE_SHARE) * (double)f->total &&
+    uint64_t whole = known(f, MT_OOM_TOTAL) ? f->total : f->free;
+    return known2(f, MT_OOM_FREE, MT_OOM_REQUESTED) && whole > 0 && !mt_when_limit_reached(f) &&
+           (double)f->free >= T(FREE_FACTOR) * (double)f->requested &&
+           (double)f->free - (double)f->requested >= T(FREE_SHARE) * (double)whole &&
            live_share(f) < T(NEAR_CARD);
 }
 
@@ -296,8 +304,8 @@ bool mt_when_live_share_of_known(const struct mt_facts *f)
 
 bool mt_when_card_full(const struct mt_facts *f)
 {
-    return known2(f, MT_OOM_TOTAL, MT_OOM_FREE) && known(f, MT_OOM_REQUESTED) &&
-           !known(f, MT_OOM_ALLOCATED) && f->free < f->requested;
+    return known2(f, MT_OOM_REQUESTED, MT_OOM_FREE) && !known(f, MT_OOM_ALLOCATED) &&
+           f->free < f->requested;
 }
 
 bool mt_when_fallback_holes(const struct mt_facts *f)

@@ -25,10 +25,25 @@ void mt_say_oversize_kind(const struct mt_facts *f, struct mt_buf *out)
                      "negative number, not from need.");
 }
 
+/* What the figure of the whole is of. */
+static const char *whole(const struct mt_facts *f)
+{
+    return f->incident->whole_is_limit ? "limit of the framework" : "card";
+}
+
+void mt_say_limit_tiny(const struct mt_facts *f, struct mt_buf *out)
+{
+    mt_buf_printf(
+        out,
+        "The allocator may take %s in all, less than any card has, and %s was asked for: "
+        "others had taken the rest of the card when it started, or someone set the limit.",
+        text(f->total).s, text(f->requested).s);
+}
+
 void mt_say_request_card(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "One request of %s is %.1f times the whole card (%s).", text(f->requested).s,
-                  mt_share(f->requested, f->total), text(f->total).s);
+    mt_buf_printf(out, "One request of %s is %.1f times the whole %s (%s).", text(f->requested).s,
+                  mt_share(f->requested, f->total), whole(f), text(f->total).s);
 }
 
 void mt_say_request_limit(const struct mt_facts *f, struct mt_buf *out)
@@ -42,8 +57,8 @@ void mt_say_request_limit(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "One request of %s is %.0f %% of the card", text(f->requested).s,
-                  per_cent(f->requested, f->total));
+    mt_buf_printf(out, "One request of %s is %.0f %% of the %s", text(f->requested).s,
+                  per_cent(f->requested, f->total), whole(f));
     if (known(f, MT_OOM_FREE) && mt_facts_watched(f)) {
         mt_buf_printf(out, ", and only %s was free.", text(f->free).s);
     } else if (known(f, MT_OOM_FREE)) {
@@ -99,8 +114,9 @@ void mt_say_framework_limit(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_free_exceeds(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%s was asked for while %s of %s was free.", text(f->requested).s,
-                  text(f->free).s, text(f->total).s);
+    bool total = known(f, MT_OOM_TOTAL);
+    mt_buf_printf(out, "%s was asked for while %s%s%s was free.", text(f->requested).s,
+                  text(f->free).s, total ? " of " : "", total ? text(f->total).s : "");
 }
 
 void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
@@ -235,8 +251,8 @@ void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_live_and_request(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%s (%s) and this request (%s) together exceed the card (%s).",
-                  live_words(f), text(f->allocated).s, text(f->requested).s, text(f->total).s);
+    mt_buf_printf(out, "%s (%s) and this request (%s) together exceed the %s (%s).", live_words(f),
+                  text(f->allocated).s, text(f->requested).s, whole(f), text(f->total).s);
 }
 
 /* A snapshot does not tell the card's size; what is missing from it is not this process's. */
@@ -255,9 +271,10 @@ void mt_say_live_known(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "The card is full (%s of %s free), but the message breaks off before it says who "
+                  "The card is full (%s%s%s free, %s asked for), but the message does not say who "
                   "holds the memory.",
-                  text(f->free).s, text(f->total).s);
+                  text(f->free).s, known(f, MT_OOM_TOTAL) ? " of " : "",
+                  known(f, MT_OOM_TOTAL) ? text(f->total).s : "", text(f->requested).s);
 }
 
 void mt_say_library(const struct mt_facts *f, struct mt_buf *out)

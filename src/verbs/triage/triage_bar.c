@@ -65,11 +65,12 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
     for (size_t p = 0; p < n; p++) {
         seen += parts[p].known ? parts[p].bytes : 0;
     }
-    const char *rest = mps                        ? "not used"
-                       : !has(i, MT_OOM_FREE)     ? "in use or free: not said"
-                       : has(i, MT_OOM_ALLOCATED) ? torch ? "others, or outside PyTorch"
-                                                          : "others, or outside the allocator"
-                                                  : "in use, not said by whom";
+    const char *rest =
+        mps                    ? "not used"
+        : !has(i, MT_OOM_FREE) ? i->whole_is_limit ? "not used" : "in use or free: not said"
+        : has(i, MT_OOM_ALLOCATED)
+            ? torch ? "others, or outside PyTorch" : "others, or outside the allocator"
+            : "in use, not said by whom";
     if (total > seen && total - seen > total / 200) {
         parts[n++] = (struct part){mps ? '.' : '?', rest, total - seen, true};
     }
@@ -188,7 +189,7 @@ void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct m
                         mt_report_size(r, total).s);
     } else {
         mt_sentence_add(&words, "%s %s", mt_report_size(r, total).s,
-                        strcmp(i->backend, "mps") == 0 ? "allowed" : "card");
+                        i->whole_is_limit ? "allowed" : "card");
     }
     bar_and_words(out, r, parts, n, seen > total ? seen : total, words.text);
     for (size_t p = 0; p < n; p++) {
