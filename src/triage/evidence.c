@@ -48,6 +48,10 @@ static const char *const LOOKALIKES[MT_KIND_COUNT] = {
                      "a failure.",
     [MT_KIND_BUDGET] = "The server compared its own budget with the card before it allocated "
                        "anything and refused to start: a setting is too large, nothing ran out.",
+    [MT_KIND_POOL] = "The server's own pool of KV cache was used up by the requests that ran: its "
+                     "accounting failed, no request of memory to the card.",
+    [MT_KIND_CONFLICT] = "The allocator stopped at a check of its own or at settings that exclude "
+                         "each other; no memory ran out.",
     [MT_KIND_HOST_RAM] = "What ran out is the host's memory (RAM), not the GPU's.",
     [MT_KIND_KILLED] = "The process was killed from outside (SIGKILL), as the kernel or the "
                        "cluster does when the host's memory or the job's limit is exhausted.",
@@ -128,7 +132,9 @@ static void say_free(struct mt_triage *t, enum mt_verdict verdict)
                         "the free figure after the failure, so another process or thread may have "
                         "let go since; or the driver failed for want of something else (host "
                         "memory, address space, a cap on one allocation).",
-                        mt_facts_plain(f) ? "The recorder" : "PyTorch");
+                        mt_facts_plain(f)                              ? "The recorder"
+                        : strcmp(f->incident->framework, "torch") == 0 ? "PyTorch"
+                                                                       : "The program");
         return;
     }
     if (verdict == MT_VERDICT_NOT_ENOUGH && t->evidence.n < 64) {
@@ -151,26 +157,14 @@ static void say_contradictions(struct mt_triage *t)
     }
 }
 
-/* "while loading the model", "in the forward pass" */
-static const char *preposition(const char *phase)
-{
-    static const char *const DOINGS[] = {"loading", "capturing", "creating"};
-    for (size_t i = 0; i < MT_COUNT(DOINGS); i++) {
-        if (strncmp(phase, DOINGS[i], strlen(DOINGS[i])) == 0) {
-            return "while";
-        }
-    }
-    return "in";
-}
-
 static const char *when(const struct mt_incident *i, char *buf, size_t n)
 {
     buf[0] = '\0';
-    if (i->phase[0] && i->step >= 0) {
-        (void)snprintf(buf, n, "It happened %s %s, after step %lld.", preposition(i->phase),
-                       i->phase, (long long)i->step);
-    } else if (i->phase[0]) {
-        (void)snprintf(buf, n, "It happened %s %s.", preposition(i->phase), i->phase);
+    const char *phase = mt_phase_words(i->phase);
+    if (i->phase && i->step >= 0) {
+        (void)snprintf(buf, n, "It happened %s, after step %lld.", phase, (long long)i->step);
+    } else if (i->phase) {
+        (void)snprintf(buf, n, "It happened %s.", phase);
     } else if (i->step >= 0) {
         (void)snprintf(buf, n, "The last step printed before it was %lld.", (long long)i->step);
     }

@@ -28,6 +28,24 @@ const char *mt_verdict_text(enum mt_verdict v)
     return VERDICTS[v].text;
 }
 
+static const struct {
+    const char *id, *words;
+} PHASES[MT_PHASE_COUNT] = {
+#define X(name, id, words) {id, words},
+    MT_PHASE_MAP(X)
+#undef X
+};
+
+const char *mt_phase_id(enum mt_phase p)
+{
+    return PHASES[p].id;
+}
+
+const char *mt_phase_words(enum mt_phase p)
+{
+    return PHASES[p].words;
+}
+
 const char *mt_confidence_id(enum mt_confidence c)
 {
     static const char *const IDS[] = {"low", "medium", "high"};
@@ -221,12 +239,35 @@ static uint64_t used_on(const struct mt_triage *t, int64_t device)
     return known ? gpu->used : t->options.device_used;
 }
 
+/* Events of the incident's log that were not survived. */
+static size_t attempts_of(const struct mt_triage *t, const struct mt_incident *i)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < t->log.incidents.list.n; k++) {
+        const struct mt_incident *one = &t->log.incidents.list.v[k];
+        n += one->file == i->file && mt_kind_is_oom(one->kind) && one->kind != MT_KIND_SOFT &&
+                     !one->recovered
+                 ? 1 + one->repeats
+                 : 0;
+    }
+    return n;
+}
+
 static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
 {
     mt_facts_init(f, i);
     f->leak = leak_of(t, i);
     f->growing = t->shot && mt_shot_leaks(t->shot) ? mt_shot_growing(t, t->shot) : NULL;
     f->growth = f->growing ? (uint64_t)t->shot->leaks.bytes_per_step : 0;
+    f->growing_share = f->growing ? mt_shot_growing_share(t->shot) : 0;
+    f->holder = t->shot ? mt_shot_holder(t, t->shot, &f->holder_bytes, &f->holder_share) : NULL;
+    f->notes = mt_triage_notes(t, i);
+    f->program = f->notes ? mt_notes_program(f->notes, i->framework) : MT_PROGRAM_UNKNOWN;
+    f->attempts = attempts_of(t, i);
+    f->holders = t->log.tables.processes.v;
+    f->n_holders = t->log.tables.processes.n;
+    f->cards = t->log.tables.cards.v;
+    f->n_cards = t->log.tables.cards.n;
     f->conf = conf_of(t, i);
     f->expandable_on = mt_str_find(f->conf, MT_STR("expandable_segments:True")) != SIZE_MAX ||
                        (t->shot && t->shot->expandable);
@@ -246,15 +287,45 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     }
 }
 
+/* ---- the program ---- */
+
+const struct mt_notes *mt_triage_notes(const struct mt_triage *t, const struct mt_incident *i)
+{
+    const struct mt_notes *found = NULL;
+    for (size_t n = 0; n < t->log.notes.n; n++) {
+        const struct mt_notes *notes = &t->log.notes.v[n];
+        if (notes->file == i->file || (!found && mt_triage_speaks_of(t, notes->file, i))) {
+            found = notes;
+        }
+    }
+    return found;
+}
+
+/* The log's program, and the framework that it proves where a library of two prints the message. */
+static void name_program(const struct mt_triage *t, struct mt_incident *i)
+{
+    const struct mt_notes *notes = mt_triage_notes(t, i);
+    enum mt_program p = notes ? mt_notes_program(notes, i->framework) : MT_PROGRAM_UNKNOWN;
+    i->program = p ? mt_program_id(p) : "";
+    if (p == MT_PROGRAM_JAX && strcmp(i->framework, "tensorflow") == 0) {
+        i->framework = "jax"; /* both use XLA's allocator */
+    }
+}
+
 /* ---- verdicts ---- */
+
+/* These say themselves that nothing failed; of other attempts the caller may die. */
+static bool is_harmless(const struct mt_incident *i)
+{
+    return strcmp(i->format, "bfc-soft") == 0 || strcmp(i->format, "triton-soft") == 0;
+}
 
 static void judge(struct mt_triage *t, struct mt_incident *i)
 {
     struct mt_facts f;
     i->verdict = MT_VERDICT_NOT_OOM;
     i->headline = mt_verdict_text(MT_VERDICT_NOT_OOM);
-    if (!mt_kind_is_oom(i->kind) ||
-        (i->kind == MT_KIND_SOFT && strcmp(i->format, "bfc-soft") == 0)) {
+    if (!mt_kind_is_oom(i->kind) || (i->kind == MT_KIND_SOFT && is_harmless(i))) {
         return;
     }
     gather_facts(t, &f, i);
@@ -392,6 +463,11 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
     }
     if (t->shot) {
         t->advisor.no_history = t->shot->snapshot->n_events <= t->shot->snapshot->n_traces;
+        if (t->advisor.no_history && t->log.lines == 0) {
+            out->verdict = MT_VERDICT_UNKNOWN;
+            out->headline = mt_verdict_text(MT_VERDICT_UNKNOWN);
+            out->confidence = MT_CONFIDENCE_HIGH;
+        }
         if (t->shot->snapshot->source.trace_cut) {
             out->end_missing = t->advisor.end_missing = true;
             out->confidence = MT_CONFIDENCE_LOW;
@@ -478,6 +554,7 @@ enum mt_status mt_triage_decide(struct mt_triage *t, struct mt_triage_result *ou
     }
     for (size_t i = 0; i < incidents->list.n; i++) {
         fill_from_cards(t, &incidents->list.v[i]);
+        name_program(t, &incidents->list.v[i]);
         judge(t, &incidents->list.v[i]);
     }
     out->cause = choose_cause(incidents->list.v, incidents->list.n);

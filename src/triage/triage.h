@@ -85,7 +85,8 @@ static inline void mt_oom_set(struct mt_oom_numbers *n, enum mt_oom_field f, uin
     X(OTHER_PROCESS, "other_process", "Something else on the card holds the memory.")              \
     X(NON_PYTORCH, "non_pytorch",                                                                  \
       "Much of this process's memory lies outside the framework's allocator.")                     \
-    X(NOT_ENOUGH, "not_enough", "The job needs more memory than the card has.")
+    X(NOT_ENOUGH, "not_enough", "The job needs more memory than the card has.")                    \
+    X(UNKNOWN, "unknown", "Nothing here can show whether memory ran out.")
 
 enum mt_verdict {
 #define X(name, id, text) MT_VERDICT_##name,
@@ -99,6 +100,32 @@ const char *mt_verdict_text(enum mt_verdict v);
 
 enum mt_confidence { MT_CONFIDENCE_LOW, MT_CONFIDENCE_MEDIUM, MT_CONFIDENCE_HIGH };
 const char *mt_confidence_id(enum mt_confidence c);
+
+/* What a program was doing: its id in JSON, and words that follow "It happened". */
+#define MT_PHASE_MAP(X)                                                                            \
+    X(NONE, "", "")                                                                                \
+    X(LOADING, "loading the model", "while loading the model")                                     \
+    X(CONTEXT, "creating the context", "while creating the context")                               \
+    X(PROFILING, "the memory profiling run", "in the memory profiling run")                        \
+    X(CAPTURE, "capturing CUDA graphs", "while capturing CUDA graphs")                             \
+    X(SERVING, "serving requests", "while serving requests")                                       \
+    X(GENERATION, "generation", "in generation")                                                   \
+    X(DECODING, "decoding the image", "while decoding the image")                                  \
+    X(FORWARD, "the forward pass", "in the forward pass")                                          \
+    X(BACKWARD, "the backward pass", "in the backward pass")                                       \
+    X(OPTIMIZER, "the optimizer step", "in the optimizer step")                                    \
+    X(EVALUATION, "evaluation", "in evaluation")
+
+enum mt_phase {
+#define X(name, id, words) MT_PHASE_##name,
+    MT_PHASE_MAP(X)
+#undef X
+        MT_PHASE_COUNT
+};
+
+/* "" of MT_PHASE_NONE. */
+const char *mt_phase_id(enum mt_phase p);
+const char *mt_phase_words(enum mt_phase p);
 
 /* What kind of event a message reports. */
 enum mt_incident_kind {
@@ -162,7 +189,7 @@ struct mt_incident {
     size_t n_processes;
     const char *own_process; /* "printed", "inferred" or NULL */
     int64_t step;            /* of the last step print before it, -1: none */
-    const char *phase;       /* what the program was doing, "" when not known */
+    enum mt_phase phase;     /* what the program was doing */
     const char *program;     /* "vllm", "deepspeed", ... or "" */
     struct mt_str text;      /* the message's first line, cleaned; raw bytes of the input */
     enum mt_verdict verdict;
@@ -224,6 +251,15 @@ struct mt_smi_card {
     uint64_t line;
     int64_t device;
     uint64_t used, total; /* bytes */
+};
+
+/* A process of an nvidia-smi table in a log. */
+struct mt_smi_row {
+    const char *file; /* of the log, as given */
+    int64_t device, pid;
+    bool compute; /* "C", or "C+G" */
+    uint64_t bytes;
+    const char *name; /* as printed; in the arena of the triage */
 };
 
 /* ---- advice ---- */

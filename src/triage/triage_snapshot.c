@@ -266,7 +266,7 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
                             .rank = -1,
                             .device = shot->device,
                             .step = -1,
-                            .phase = "",
+                            .phase = MT_PHASE_NONE,
                             .program = "",
                             .text = shot->oom ? MT_STR("the out-of-memory event of the trace")
                                               : MT_STR("no out-of-memory event in the trace")};
@@ -328,6 +328,30 @@ const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot)
 {
     uint32_t stack = shot->oom ? shot->oom->stack : 0;
     return stack && shot->snapshot->stacks[stack].n > 0 ? kept_label(t, shot, stack) : NULL;
+}
+
+const char *mt_shot_holder(struct mt_triage *t, const struct mt_shot *shot, uint64_t *bytes,
+                           double *share)
+{
+    const struct mt_peak_row *row = shot->peak.rows.n ? &shot->peak.rows.v[0] : NULL;
+    struct mt_buf line = {0};
+    if (!row || !row->key || !t->options.line_label) {
+        return NULL;
+    }
+    t->options.line_label(t->options.ctx, &line, shot->snapshot, row);
+    struct mt_str copy = mt_arena_copy(&t->arena, line.p ? line.p : "", line.n);
+    t->no_memory |= line.failed || !copy.p;
+    mt_buf_release(&line);
+    *bytes = row->bytes;
+    *share = mt_share(row->bytes, shot->peak.bytes);
+    return copy.p;
+}
+
+double mt_shot_growing_share(const struct mt_shot *shot)
+{
+    const struct mt_leaks *l = &shot->leaks;
+    double part = l->stacks.n ? (double)l->stacks.v[0].bytes_per_step : 0;
+    return l->bytes_per_step > 0 ? part / (double)l->bytes_per_step : 0;
 }
 
 bool mt_shot_asker_is_line(const struct mt_shot *shot)
@@ -445,7 +469,8 @@ static void say_trials(struct mt_triage *t, const struct mt_shot *shot, bool fai
     for (size_t i = 0; i < shot->n_trials; i++) {
         if ((shot->trials[i].verdict == MT_SIM_OUT_OF_MEMORY) == failed) {
             mt_buf_text(&line, line.n ? ", " : words);
-            mt_buf_text(&line, shot->trials[i].conf);
+            mt_buf_text(&line,
+                        shot->trials[i].conf[0] ? shot->trials[i].conf : "the default settings");
         }
     }
     t->no_memory |= line.failed;

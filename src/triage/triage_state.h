@@ -63,6 +63,9 @@ struct mt_triage {
  * event's own log, or one without an event, given to go with it. */
 bool mt_triage_speaks_of(const struct mt_triage *t, const char *file, const struct mt_incident *i);
 
+/* What the log of the event tells of its program, or NULL. */
+const struct mt_notes *mt_triage_notes(const struct mt_triage *t, const struct mt_incident *i);
+
 /* triage_snapshot.c */
 void mt_shots_release(struct mt_triage *t);
 enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt_error *err)
@@ -76,6 +79,11 @@ bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i);
 struct mt_incident mt_shot_incident(const struct mt_shot *shot);
 /* The stack that grows most, in words; in the arena. */
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
+/* Its share of the growth, 0 to 1. */
+double mt_shot_growing_share(const struct mt_shot *shot);
+/* The line that holds most, likewise; its bytes and its share of what is live; NULL: none. */
+const char *mt_shot_holder(struct mt_triage *t, const struct mt_shot *shot, uint64_t *bytes,
+                           double *share);
 /* The line whose request failed, likewise; NULL: not recorded. */
 const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot);
 /* Whether that is a line of source, not a place in a library. */

@@ -8,6 +8,8 @@
 #include "triage/log/incidents.h"
 #include "triage/log/log_formats.h"
 #include "triage/log/log_lines.h"
+#include "triage/log/log_notes.h"
+#include "triage/log/log_phase.h"
 #include "triage/log/log_steps.h"
 #include "triage/log/log_tables.h"
 
@@ -48,9 +50,8 @@ struct mt_log_message {
     size_t n_ends;
     size_t hits[MT_LOG_MESSAGE_HITS];
     size_t n_hits;
-    struct mt_buf first; /* the first line, cleaned */
-    const char *phase;   /* from the lines before */
-    const char *program;
+    struct mt_buf first;         /* the first line, cleaned */
+    struct mt_phase_state phase; /* from the lines before */
     int64_t step;
 };
 
@@ -66,7 +67,7 @@ struct mt_log {
 
     struct mt_multi raw;     /* words that make a line worth cleaning */
     struct mt_multi phrases; /* everything that is looked for in squeezed lines */
-    struct mt_multi context; /* words that tell program and phase */
+    struct mt_multi noted;   /* words that tell the program, its settings and figures */
     struct mt_str *phrase_list;
 
     struct mt_log_line now;
@@ -83,6 +84,8 @@ struct mt_log {
     struct mt_log_message messages[MT_LOG_MESSAGES];
     size_t n_open;
     size_t contexts;
+    bool note_next; /* a message began in the piece before: what follows it tells, too */
+    MT_VEC(struct mt_notes) notes; /* one a log */
     struct mt_incidents incidents;
     struct mt_steps steps;
     struct mt_tables tables;
@@ -102,9 +105,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err) MT_NODISCARD
 
 /* ---- inside the reader ---- */
 
-/* log_context.c: words that tell program and phase, searched in raw text backwards from `end`. */
-extern const struct mt_str MT_CONTEXT_WORDS[];
-extern const size_t MT_CONTEXT_WORDS_N;
+/* log_context.c: phase and step from the raw lines in front of a message. */
 void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m);
 
 /* Words that mark a line for another reader. */

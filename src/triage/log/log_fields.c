@@ -214,13 +214,15 @@ static const char *backend_word(struct mt_str text, size_t head)
     return "";
 }
 
-static void read_torch(struct mt_incident *incident, const struct mt_message *m)
+static void read_torch(struct mt_incident *incident, const struct mt_log_format *f,
+                       const struct mt_message *m)
 {
     struct mt_str text = from(m->text, m->head);
     read_cut_total(incident, text);
     read_processes(incident, text);
     read_era(incident, m->text);
-    incident->backend = backend_word(m->text, m->head);
+    const char *word = backend_word(m->text, m->head);
+    incident->backend = word[0] == '\0' && f->needs ? "cuda" : word; /* of a rest, most likely */
     incident->expandable_hint = mt_str_find(text, MT_STR("expandable_segments:true")) != SIZE_MAX;
     if (mt_oom_has(&incident->numbers, MT_OOM_PROCESS)) {
         incident->own_process = "printed";
@@ -307,7 +309,7 @@ void mt_log_fields_read(struct mt_incident *incident, const struct mt_log_format
     read_device(incident, text);
     incident->whole_is_limit = f->group == MT_GROUP_TF || strcmp(f->backend, "mps") == 0;
     if (f->group == MT_GROUP_TORCH) {
-        read_torch(incident, m);
+        read_torch(incident, f, m);
     } else if (f->group == MT_GROUP_TF) {
         read_shape(incident, text);
     } else if (f->group == MT_GROUP_RMM) {

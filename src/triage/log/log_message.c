@@ -38,9 +38,22 @@ static struct mt_incident incident_of(const struct mt_log_message *m, const char
                                 .device = -1,
                                 .origin = m->origin,
                                 .step = m->step,
-                                .phase = m->phase ? m->phase : "",
-                                .program = m->program ? m->program : "",
+                                .program = "",
                                 .text = mt_buf_view(&m->first)};
+}
+
+/* From the lines before, or, where a logger prints the error first, from the stack behind it. */
+static enum mt_phase phase_of(const struct mt_log_message *m)
+{
+    struct mt_phase_state behind = {0};
+    struct mt_str text = mt_buf_view(&m->text);
+    for (size_t i = 0; i + 1 < m->n_ends && m->ends[i + 1] <= text.n; i++) {
+        mt_phase_take(&behind, (struct mt_str){text.p + m->ends[i], m->ends[i + 1] - m->ends[i]});
+    }
+    return m->phase.frame   ? m->phase.frame
+           : behind.frame   ? behind.frame
+           : m->phase.begun ? m->phase.begun
+                            : MT_PHASE_NONE;
 }
 
 static void close_message(struct mt_log *log, struct mt_log_message *m)
@@ -59,6 +72,7 @@ static void close_message(struct mt_log *log, struct mt_log_message *m)
         return; /* the latter only where memory ran out */
     }
     struct mt_incident incident = incident_of(m, log->file);
+    incident.phase = phase_of(m);
     mt_log_fields_read(&incident, format, &message);
     mt_log_fields_derive(&incident);
     incident.recovered = mt_log_says_recovered(message.text);
@@ -178,12 +192,20 @@ static bool belongs(const struct mt_log_message *m, size_t which, uint64_t line)
     return alike && m->n_hits < MT_LOG_MESSAGE_HITS;
 }
 
+/* Taken where nothing that explains more is found. */
+static bool is_loose(const struct mt_log_format *f)
+{
+    return f->where == MT_WHERE_TOLD || f->where == MT_WHERE_RAISED;
+}
+
 /* One more phrase of an open message. Where it explains more than those before (the table goes from
  * special to general), the message is told by its line. */
 static void add_hit(struct mt_log *log, struct mt_log_message *m, struct mt_str text,
                     const struct mt_multi_hit *hit)
 {
-    bool better = m->line != log->now.number && mt_kind_is_oom(MT_LOG_FORMATS[hit->which].kind);
+    bool loose = is_loose(&MT_LOG_FORMATS[m->hits[0]]);
+    bool better =
+        (m->line != log->now.number || loose) && mt_kind_is_oom(MT_LOG_FORMATS[hit->which].kind);
     for (size_t i = 0; i < m->n_hits; i++) {
         better &= hit->which < m->hits[i];
     }
@@ -234,7 +256,7 @@ static void take_hit(struct mt_log *log, struct mt_str text, size_t own,
 {
     const struct mt_log_format *f = &MT_LOG_FORMATS[hit->which];
     struct mt_str line = {text.p + own, text.n - own};
-    bool loose = f->where == MT_WHERE_TOLD || f->where == MT_WHERE_RAISED;
+    bool loose = is_loose(f);
     struct mt_log_message *m = message_of(log, log->now.origin);
     if (loose ? m || !mt_log_format_stands(f, text, hit->at)
               : hit->at >= own && !mt_log_format_stands(f, line, hit->at - own)) {

@@ -78,6 +78,7 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("device ordinal"),
     MT_STR_INIT("mib / "),
     MT_STR_INIT("pool size"),
+    MT_STR_INIT("mib |"),
     MT_STR_INIT("rmm failure"),
     MT_STR_INIT("maxinuse"),
     MT_STR_INIT("[errno 12]"),
@@ -151,7 +152,7 @@ enum mt_status mt_log_init(struct mt_log *log, struct mt_arena *arena, struct mt
     }
     MT_TRY(make_phrases(log, err));
     MT_TRY(mt_multi_init(&log->raw, RAW_WORDS, MT_COUNT(RAW_WORDS), err));
-    return mt_multi_init(&log->context, MT_CONTEXT_WORDS, MT_CONTEXT_WORDS_N, err);
+    return mt_multi_init(&log->noted, MT_NOTE_WORDS, MT_NOTE_WORDS_N, err);
 }
 
 void mt_log_release(struct mt_log *log)
@@ -160,7 +161,7 @@ void mt_log_release(struct mt_log *log)
     mt_mem_free(log->phrase_list);
     mt_multi_release(&log->raw);
     mt_multi_release(&log->phrases);
-    mt_multi_release(&log->context);
+    mt_multi_release(&log->noted);
     mt_log_line_release(&log->now);
     mt_buf_release(&log->tail);
     mt_buf_release(&log->joined);
@@ -172,9 +173,16 @@ void mt_log_release(struct mt_log *log)
     mt_steps_release(&log->steps);
     mt_tables_release(&log->tables);
     mt_vec_release(&log->confs);
+    mt_vec_release(&log->notes);
 }
 
 /* ---- lines ---- */
+
+/* "16500mib|" ends a row of nvidia-smi's processes. */
+static bool ends_process(struct mt_str s)
+{
+    return mt_str_ends(s, MT_STR("mib|")) || mt_str_ends(s, MT_STR("mib"));
+}
 
 /* "mib/", as rows of nvidia-smi have it: the slash is the rare letter. */
 static bool has_mib_slash(struct mt_str s)
@@ -215,6 +223,8 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     if (has_mib_slash(line->squeezed)) {
         log->no_memory |=
             !mt_tables_smi(&log->tables, line->squeezed, mt_buf_view(&log->tail), line->number);
+    } else if (log->tables.cards.n > 0 && ends_process(line->squeezed)) {
+        log->no_memory |= !mt_tables_process(&log->tables, line->clean, log->arena);
     }
 }
 
@@ -310,8 +320,32 @@ static size_t piece_length(const unsigned char *p, size_t n)
     return n;
 }
 
+/* The notes of the log that is read; NULL when out of memory. */
+static struct mt_notes *notes_of(struct mt_log *log)
+{
+    if (log->notes.n == 0 || log->notes.v[log->notes.n - 1].file != log->file) {
+        struct mt_notes fresh = {.file = log->file};
+        if (!mt_vec_push(&log->notes, fresh)) {
+            log->no_memory = true;
+            return NULL;
+        }
+    }
+    return &log->notes.v[log->notes.n - 1];
+}
+
+/* A piece is searched for what tells the program where it is the first, holds a message, or follows
+ * one: in a log of any size that costs nothing, and small logs are searched whole. */
+static void take_notes(struct mt_log *log, struct mt_str piece, bool first, bool told)
+{
+    struct mt_notes *notes = first || told || log->note_next ? notes_of(log) : NULL;
+    log->note_next = told;
+    if (notes) {
+        mt_notes_take(notes, &log->noted, piece);
+    }
+}
+
 /* Looks at what lies before `limit`, which is behind a newline or the end. */
-static void scan(struct mt_log *log, size_t limit)
+static void scan_lines(struct mt_log *log, size_t limit)
 {
     while (log->at < limit) {
         bool found = !is_busy(log);
@@ -327,10 +361,8 @@ static void scan(struct mt_log *log, size_t limit)
         take_tail(log, log->at);
         size_t history = log->at - log->start;
         history = history > MT_LOG_HISTORY ? MT_LOG_HISTORY : history;
-        /* Its own prefix tells the program as well: "(VllmWorkerProcess pid=2421)". */
-        size_t prefix = n < 160 ? n : 160;
         look_at_line(log, (struct mt_str){(const char *)p, n},
-                     (struct mt_str){(const char *)p - history, history + prefix});
+                     (struct mt_str){(const char *)p - history, history});
         keep_tail(log);
         log->at += n + (whole && newline);
         if (whole && newline) {
@@ -339,6 +371,15 @@ static void scan(struct mt_log *log, size_t limit)
             log->tail_line--; /* the rest of this line continues its tail */
         }
     }
+}
+
+static void scan(struct mt_log *log, size_t limit)
+{
+    size_t begin = log->at, contexts = log->contexts;
+    bool first = log->line == 1;
+    scan_lines(log, limit);
+    struct mt_str piece = {(const char *)log->buffer + begin, limit - begin};
+    take_notes(log, piece, first, log->contexts > contexts);
 }
 
 /* ---- buffer ---- */
@@ -451,7 +492,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err)
     log->line = 1;
     log->begun = false;
     log->utf16 = false;
-    log->follow = false;
+    log->follow = log->note_next = false;
     log->tail_line = 0;
     return log->no_memory ? mt_fail_nomem(err) : MT_OK;
 }

@@ -12,6 +12,7 @@ void mt_tables_release(struct mt_tables *t)
 {
     mt_vec_release(&t->summaries);
     mt_vec_release(&t->cards);
+    mt_vec_release(&t->processes);
 }
 
 static struct mt_str from(struct mt_str s, size_t at)
@@ -139,4 +140,55 @@ bool mt_tables_smi(struct mt_tables *t, struct mt_str squeezed, struct mt_str be
         card.device = cards_of(t, t->file);
     }
     return mt_vec_push(&t->cards, card);
+}
+
+/* The words of a row, without its bars. */
+static size_t split_words(struct mt_str s, struct mt_str *words, size_t most)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < s.n && n < most;) {
+        size_t end = at;
+        while (end < s.n && s.p[end] != ' ' && s.p[end] != '|') {
+            end++;
+        }
+        if (end > at) {
+            words[n++] = (struct mt_str){s.p + at, end - at};
+        }
+        at = end + 1;
+    }
+    return n;
+}
+
+static bool is_type(struct mt_str w)
+{
+    return mt_str_equal(w, MT_STR("C")) || mt_str_equal(w, MT_STR("G")) ||
+           mt_str_equal(w, MT_STR("C+G")) || mt_str_equal(w, MT_STR("M+C"));
+}
+
+bool mt_tables_process(struct mt_tables *t, struct mt_str clean, struct mt_arena *arena)
+{
+    struct mt_str words[10];
+    struct mt_buf tight = {0};
+    size_t n = split_words(clean, words, MT_COUNT(words)), type = 0, digits;
+    while (type < n && !is_type(words[type])) {
+        type++;
+    }
+    if (type < 2 || type + 2 >= n || t->processes.n >= MT_LOG_PROCESSES) {
+        return true;
+    }
+    mt_log_squeeze(&tight, words[n - 1]);
+    struct mt_log_size size = mt_log_size_at(mt_buf_view(&tight), 0);
+    struct mt_smi_row row = {.file = t->file,
+                             .device = mt_log_integer_at(words[0], &digits),
+                             .pid = mt_log_integer_at(words[type - 1], &digits),
+                             .compute = words[type].p[0] != 'G',
+                             .bytes = size.bytes};
+    bool whole = !tight.failed;
+    mt_buf_release(&tight);
+    if (!whole || size.length == 0 || row.device < 0 || row.pid <= 0) {
+        return whole;
+    }
+    struct mt_str name = mt_arena_copy(arena, words[type + 1].p, words[type + 1].n);
+    row.name = name.p;
+    return name.p && mt_vec_push(&t->processes, row);
 }

@@ -50,6 +50,11 @@ const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *ru
             return "The card was probably not full: this process held little of it.";
         }
         break;
+    case MT_VERDICT_PER_PROCESS_LIMIT:
+        if (!mt_facts_has(f, MT_OOM_FREE) && !f->device_used) {
+            return "A limit was reached that is set for this process or its memory pool.";
+        }
+        break;
     case MT_VERDICT_OTHER_PROCESS:
         if (unsure) {
             return "Something else on the card probably holds the memory.";

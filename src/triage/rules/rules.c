@@ -86,7 +86,8 @@ bool mt_when_always(const struct mt_facts *f)
 
 bool mt_when_request_beyond_card(const struct mt_facts *f)
 {
-    return known2(f, MT_OOM_REQUESTED, MT_OOM_TOTAL) && f->total > 0 && f->requested > f->total;
+    return known2(f, MT_OOM_REQUESTED, MT_OOM_TOTAL) && f->total > 0 && f->requested > f->total &&
+           !mt_when_limit_tiny(f);
 }
 
 bool mt_when_request_beyond_limit(const struct mt_facts *f)
@@ -291,7 +292,7 @@ bool mt_when_live_likely(const struct mt_facts *f)
 
 bool mt_when_live_and_request(const struct mt_facts *f)
 {
-    return knows_live(f) && known(f, MT_OOM_REQUESTED) &&
+    return knows_live(f) && known(f, MT_OOM_REQUESTED) && !mt_when_limit_tiny(f) &&
            mt_add_sat(f->allocated, f->requested) > f->total;
 }
 

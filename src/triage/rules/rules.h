@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_TRIAGE_RULES_RULES_H
 #define MEMTOOL_TRIAGE_RULES_RULES_H
 
+#include "triage/log/log_notes.h"
 #include "triage/rules/room.h"
 #include "triage/triage.h"
 
@@ -18,6 +19,17 @@ struct mt_facts {
     const struct mt_series *leak; /* a series that shows one, or NULL */
     const char *growing;          /* the stack that grows most in a snapshot, in words; or NULL */
     uint64_t growth;              /* of live memory, bytes a step */
+    double growing_share;         /* of that growth, 0 to 1 */
+    const struct mt_notes *notes; /* of the event's log, or NULL */
+    enum mt_program program;
+    size_t attempts;                  /* events of this log that ended something */
+    const struct mt_smi_row *holders; /* processes of a table of nvidia-smi in the log */
+    size_t n_holders;
+    const struct mt_smi_card *cards; /* cards of such a table */
+    size_t n_cards;
+    const char *holder;    /* the line that holds most in the snapshot, in words; or NULL */
+    uint64_t holder_bytes; /* that it holds */
+    double holder_share;   /* of what is live there, 0 to 1 */
     struct mt_str conf;
     bool expandable_on;
     bool expandable_fails;    /* a replay with it failed as well */

@@ -80,6 +80,10 @@ void mt_say_kind_limit(const struct mt_facts *f, struct mt_buf *out)
     mt_buf_printf(out, "The message says that a %s was reached, not that the card was full.",
                   strcmp(f->incident->framework, "rmm") == 0 ? "memory pool's maximum size"
                                                              : "limit of this process");
+    if (strcmp(f->incident->framework, "rmm") == 0 && !known(f, MT_OOM_ALLOWED)) {
+        mt_buf_text(out, " RMM says this as well where the driver refused it more: the pool's own "
+                         "maximum is not printed.");
+    }
 }
 
 void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
@@ -294,9 +298,13 @@ void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
                       "nor what was free.",
                       text(f->allocated > f->reserved ? f->allocated : f->reserved).s);
     } else if (known(f, MT_OOM_REQUESTED)) {
+        const struct mt_said_value *xla = f->notes ? f->notes->said : NULL;
+        bool buffers = xla && xla[MT_SAID_XLA_TOTAL].known;
         mt_buf_printf(out,
-                      "Only the size asked for is printed (%s); how full the card was, and with "
-                      "what, is not.",
+                      buffers ? "%s was asked for, of which the message lists the buffers; how "
+                                "full the card was is not printed."
+                              : "Only the size asked for is printed (%s); how full the card "
+                                "was, and with what, is not.",
                       text(f->requested).s);
     } else {
         mt_buf_text(out, "The message holds no figures: neither the card's size nor what was in "

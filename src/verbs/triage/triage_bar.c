@@ -46,11 +46,27 @@ static const char *outside_words(const struct mt_incident *i)
                                           : "this process, outside PyTorch";
 }
 
+/* What no figure explains. */
+static const char *rest_words(const struct mt_incident *i)
+{
+    if (i->whole_is_limit) {
+        return "not used";
+    }
+    if (!has(i, MT_OOM_FREE)) {
+        return "in use or free: not said";
+    }
+    if (has(i, MT_OOM_PROCESS)) { /* what others hold is a part of its own */
+        return "this process, not said for what";
+    }
+    return !has(i, MT_OOM_ALLOCATED)            ? "in use, not said by whom"
+           : strcmp(i->framework, "torch") == 0 ? "others, or outside PyTorch"
+                                                : "others, or outside the allocator";
+}
+
 /* What the card's memory was used for; the rest is what no figure explains. */
 static size_t make_parts(const struct mt_incident *i, struct part *parts)
 {
-    bool torch = strcmp(i->framework, "torch") == 0;
-    bool mps = strcmp(i->backend, "mps") == 0, own = has(i, MT_OOM_PROCESS);
+    bool own = has(i, MT_OOM_PROCESS);
     size_t n = 0;
     parts[n++] = (struct part){'#', mt_triage_live_words(i), get(i, MT_OOM_ALLOCATED),
                                has(i, MT_OOM_ALLOCATED)};
@@ -65,14 +81,9 @@ static size_t make_parts(const struct mt_incident *i, struct part *parts)
     for (size_t p = 0; p < n; p++) {
         seen += parts[p].known ? parts[p].bytes : 0;
     }
-    const char *rest =
-        mps                    ? "not used"
-        : !has(i, MT_OOM_FREE) ? i->whole_is_limit ? "not used" : "in use or free: not said"
-        : has(i, MT_OOM_ALLOCATED)
-            ? torch ? "others, or outside PyTorch" : "others, or outside the allocator"
-            : "in use, not said by whom";
     if (total > seen && total - seen > total / 200) {
-        parts[n++] = (struct part){mps ? '.' : '?', rest, total - seen, true};
+        char mark = i->whole_is_limit ? '.' : '?';
+        parts[n++] = (struct part){mark, rest_words(i), total - seen, true};
     }
     return n;
 }

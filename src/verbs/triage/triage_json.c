@@ -66,7 +66,7 @@ static void put_incident(struct mt_put *p, cJSON *list, const struct mt_incident
     mt_put_bool(p, o, "truncated", i->truncated);
     mt_put_u64(p, o, "repeats", i->repeats);
     put_i64_known(p, o, "step", i->step);
-    mt_put_text(p, o, "phase", i->phase[0] ? i->phase : NULL);
+    mt_put_text(p, o, "phase", i->phase ? mt_phase_id(i->phase) : NULL);
     mt_put_text(p, o, "program", i->program[0] ? i->program : NULL);
     put_numbers(p, o, i);
     put_processes(p, o, i);

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/* When a row of advice applies: what the event, its program and the snapshot show. */
+#include "triage/advice/advice_when.h"
+
+#include <math.h>
+
+#include "support/checked.h"
+#include "support/units.h"
+
+/* A library beside the allocator, or others on the card, from which they come first. */
+#define MORE_BY (MT_GIB / 2)
+
+static const struct mt_incident *incident(const struct mt_advisor *a)
+{
+    return a->facts->incident;
+}
+
+static bool is_backend(const struct mt_advisor *a, const char *backend)
+{
+    return a->facts && mt_facts_backend_is(a->facts, backend);
+}
+
+static bool said(const struct mt_advisor *a, enum mt_said which)
+{
+    return mt_advice_said(a, which) != NULL;
+}
+
+static bool is_kind(const struct mt_advisor *a, enum mt_incident_kind k)
+{
+    return a->facts && incident(a)->kind == k;
+}
+
+/* ---- the event ---- */
+
+bool mt_if_always(const struct mt_advisor *a)
+{
+    (void)a;
+    return true;
+}
+
+#define IS_KIND(name, kind)                                                                        \
+    bool mt_if_##name(const struct mt_advisor *a)                                                  \
+    {                                                                                              \
+        return is_kind(a, kind);                                                                   \
+    }
+IS_KIND(kind_budget, MT_KIND_BUDGET)
+IS_KIND(kind_pool, MT_KIND_POOL)
+IS_KIND(kind_conflict, MT_KIND_CONFLICT)
+IS_KIND(kind_soft, MT_KIND_SOFT)
+IS_KIND(kind_host_ram, MT_KIND_HOST_RAM)
+IS_KIND(kind_killed, MT_KIND_KILLED)
+IS_KIND(kind_shm, MT_KIND_SHM)
+IS_KIND(kind_disk, MT_KIND_DISK)
+IS_KIND(kind_on_chip, MT_KIND_ON_CHIP)
+IS_KIND(kind_device, MT_KIND_DEVICE)
+#undef IS_KIND
+
+bool mt_if_kind_of_host(const struct mt_advisor *a)
+{
+    return a->facts && incident(a)->kind >= MT_KIND_BUDGET && incident(a)->kind != MT_KIND_DEVICE &&
+           incident(a)->kind != MT_KIND_CONFLICT && incident(a)->kind != MT_KIND_POOL &&
+           incident(a)->kind != MT_KIND_BUDGET;
+}
+
+bool mt_if_budget_of_card(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_BUDGET) && mt_facts_has(a->facts, MT_OOM_TOTAL) &&
+           mt_facts_has(a->facts, MT_OOM_FREE);
+}
+
+bool mt_if_budget_of_cache(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a);
+}
+
+bool mt_if_nothing_found(const struct mt_advisor *a)
+{
+    return !a->facts && !a->snapshot;
+}
+
+bool mt_if_snapshot_alone(const struct mt_advisor *a)
+{
+    return !a->facts && a->snapshot;
+}
+
+bool mt_if_library_failed(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_LIBRARY) || a->verdict == MT_VERDICT_NON_PYTORCH;
+}
+
+/* ---- the system and the device ---- */
+
+bool mt_if_is_windows(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_WINDOWS);
+}
+
+bool mt_if_host_ram_windows(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_HOST_RAM) &&
+           (mt_if_is_windows(a) || strcmp(incident(a)->format, "host-windows") == 0);
+}
+
+bool mt_if_host_ram_linux(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_HOST_RAM) && !mt_if_host_ram_windows(a);
+}
+
+bool mt_if_is_mps(const struct mt_advisor *a)
+{
+    return is_backend(a, "mps") || is_backend(a, "metal");
+}
+
+bool mt_if_not_mps(const struct mt_advisor *a)
+{
+    return !mt_if_is_mps(a) && !is_backend(a, "dml");
+}
+
+bool mt_if_is_mps_full(const struct mt_advisor *a)
+{
+    return mt_if_is_mps(a) && incident(a)->phase != MT_PHASE_LOADING;
+}
+
+bool mt_if_is_tpu(const struct mt_advisor *a)
+{
+    return is_backend(a, "tpu");
+}
+
+bool mt_if_not_tpu(const struct mt_advisor *a)
+{
+    return !mt_if_is_tpu(a);
+}
+
+bool mt_if_is_torch(const struct mt_advisor *a)
+{
+    static const char *const TORCH[] = {"torch", "nccl", "gpu"};
+    for (size_t i = 0; i < MT_COUNT(TORCH); i++) {
+        if (a->facts && mt_incident_is(incident(a), TORCH[i])) {
+            return true;
+        }
+    }
+    /* the driver's own message, in a program that uses PyTorch */
+    enum mt_program_kind k = a->facts ? mt_program_kind(a->facts->program) : 0;
+    return a->facts && !mt_facts_plain(a->facts) && mt_incident_is(incident(a), "cuda") &&
+           (k == MT_PROGRAM_KIND_TRAINING || k == MT_PROGRAM_KIND_INFERENCE);
+}
+
+static bool is_native(const struct mt_advisor *a)
+{
+    return is_backend(a, "cuda") || is_backend(a, "hip");
+}
+
+bool mt_if_is_native_cuda(const struct mt_advisor *a)
+{
+    return is_native(a) && mt_if_is_torch(a);
+}
+
+bool mt_if_has_smi(const struct mt_advisor *a)
+{
+    static const char *const WITH[] = {"cuda", "hip", "xpu", "npu", "hpu"};
+    for (size_t i = 0; i < MT_COUNT(WITH); i++) {
+        if (is_backend(a, WITH[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mt_if_has_visible(const struct mt_advisor *a)
+{
+    return is_native(a) || is_backend(a, "npu");
+}
+
+static bool is_linux(const struct mt_advisor *a)
+{
+    return !mt_if_is_windows(a) && !mt_if_is_mps(a) && !is_backend(a, "dml");
+}
+
+bool mt_if_linux_torch(const struct mt_advisor *a)
+{
+    return is_linux(a) && mt_if_is_torch(a);
+}
+
+bool mt_if_linux_other(const struct mt_advisor *a)
+{
+    return is_linux(a) && !mt_if_is_torch(a);
+}
+
+bool mt_if_xpu_large(const struct mt_advisor *a)
+{
+    return is_backend(a, "xpu") && a->facts->requested >= 4 * MT_GIB;
+}
+
+bool mt_if_memtools(const struct mt_advisor *a)
+{
+    return mt_facts_memtools(a->facts);
+}
+
+bool mt_if_memtools_fraction(const struct mt_advisor *a)
+{
+    return mt_facts_memtools(a->facts) && a->verdict == MT_VERDICT_PER_PROCESS_LIMIT;
+}
+
+/* ---- the program ---- */
+
+bool mt_if_unknown_program(const struct mt_advisor *a)
+{
+    return a->facts->program == MT_PROGRAM_UNKNOWN && !mt_facts_plain(a->facts) &&
+           incident(a)->phase != MT_PHASE_LOADING && incident(a)->phase != MT_PHASE_GENERATION;
+}
+
+bool mt_if_is_loading(const struct mt_advisor *a)
+{
+    return incident(a)->phase == MT_PHASE_LOADING;
+}
+
+bool mt_if_graphs_on(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_EAGER) &&
+           (said(a, MT_SAID_GRAPHS) || incident(a)->phase == MT_PHASE_CAPTURE);
+}
+
+bool mt_if_cache_known(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_KV_SET) || said(a, MT_SAID_KV_CACHE);
+}
+
+bool mt_if_not_low_vram(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_LOW_VRAM);
+}
+
+bool mt_if_is_builder(const struct mt_advisor *a)
+{
+    return strcmp(incident(a)->format, "trtllm") != 0 && a->facts->program != MT_PROGRAM_TRTLLM;
+}
+
+bool mt_if_no_growth(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_GROWTH);
+}
+
+bool mt_if_round_limit(const struct mt_advisor *a)
+{
+    return a->facts->total > 0 && a->facts->total % (128 * MT_MIB) == 0;
+}
+
+bool mt_if_xla_buffer(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_XLA_BUFFER) && said(a, MT_SAID_XLA_OPERATION);
+}
+
+bool mt_if_tiny_request(const struct mt_advisor *a)
+{
+    return a->facts->requested > 0 && a->facts->requested < 256 * MT_MIB && mt_if_has_smi(a);
+}
+
+bool mt_if_tiny_and_preallocates(const struct mt_advisor *a)
+{
+    return a->facts->requested < 256 * MT_MIB && !said(a, MT_SAID_NO_PREALLOCATE) &&
+           mt_if_not_tpu(a);
+}
+
+/* ---- training ---- */
+
+bool mt_if_batch_is_one(const struct mt_advisor *a)
+{
+    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_BATCH);
+    return v && v->last <= 1;
+}
+
+/* One that was lowered already and died again is not advised once more. */
+bool mt_if_died_again(const struct mt_advisor *a)
+{
+    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_BATCH);
+    return v && v->last < v->first && a->facts->attempts > 1;
+}
+
+bool mt_if_batch_may_fall(const struct mt_advisor *a)
+{
+    return mt_if_not_mps(a) ? !mt_if_batch_is_one(a) && !mt_if_died_again(a)
+                            : !mt_if_batch_is_one(a);
+}
+
+bool mt_if_many_steps(const struct mt_advisor *a)
+{
+    return incident(a)->step > 100 && !a->facts->leak;
+}
+
+static bool is_lora(const struct mt_advisor *a)
+{
+    const struct mt_said_value *trained = mt_advice_said(a, MT_SAID_TRAINABLE);
+    const struct mt_said_value *all = mt_advice_said(a, MT_SAID_PARAMETERS);
+    return trained && all && trained->last < all->last / 10;
+}
+
+bool mt_if_lora_unquantized(const struct mt_advisor *a)
+{
+    return is_lora(a) && !said(a, MT_SAID_FOUR_BIT);
+}
+
+bool mt_if_not_checkpointed(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_CHECKPOINTING) && mt_if_not_mps(a);
+}
+
+bool mt_if_not_sharded(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_SHARDED) && mt_if_not_mps(a);
+}
+
+bool mt_if_full_and_unsharded(const struct mt_advisor *a)
+{
+    return mt_if_not_sharded(a) && !is_lora(a) && incident(a)->phase != MT_PHASE_OPTIMIZER;
+}
+
+/* ---- others, and memory outside the allocator ---- */
+
+uint64_t mt_facts_others(const struct mt_facts *f)
+{
+    return f->others ? f->others : f->unexplained;
+}
+
+const struct mt_smi_row *mt_facts_holder(const struct mt_facts *f)
+{
+    const struct mt_smi_row *most = NULL;
+    for (size_t i = 0; i < f->n_holders; i++) {
+        const struct mt_smi_row *p = &f->holders[i];
+        uint64_t own = mt_oom_get(f->numbers, MT_OOM_PROCESS);
+        bool mine = own > 0 && p->bytes >= own - own / 20 && p->bytes <= own + own / 20;
+        bool here = f->incident->device < 0 || p->device == f->incident->device;
+        if (here && !mine && p->compute && (!most || p->bytes > most->bytes)) {
+            most = p;
+        }
+    }
+    return most && most->bytes >= MT_GIB ? most : NULL;
+}
+
+bool mt_if_holder_named(const struct mt_advisor *a)
+{
+    return mt_facts_holder(a->facts) != NULL && is_linux(a);
+}
+
+bool mt_if_others_are_more(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    return mt_if_has_smi(a) &&
+           (!mt_facts_has(f, MT_OOM_ALLOCATED) || (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) &&
+                                                   mt_facts_others(f) > f->room.missing + MORE_BY));
+}
+
+bool mt_if_outside_is_more(const struct mt_advisor *a)
+{
+    return !mt_if_others_are_more(a) && mt_rules_holds(a->facts, MT_VERDICT_NON_PYTORCH) &&
+           a->facts->outside > a->facts->room.missing + MT_GIB;
+}
+
+bool mt_if_outside_is_more_unnamed(const struct mt_advisor *a)
+{
+    return mt_if_outside_is_more(a) && a->list.n == 0 && is_native(a);
+}
+
+/* Several processes of one size on the card are ranks that were given the same card. */
+bool mt_if_ranks_share(const struct mt_advisor *a)
+{
+    const struct mt_incident *i = incident(a);
+    size_t alike = 0;
+    for (size_t p = 0; p < i->n_processes; p++) {
+        uint64_t first = i->processes[0].bytes, bytes = i->processes[p].bytes;
+        alike += bytes > first / 2 && bytes / 2 < first && bytes > MT_GIB / 4;
+    }
+    return alike >= 2 && (i->rank >= 0 || a->facts->program == MT_PROGRAM_DEEPSPEED);
+}
+
+bool mt_if_may_be_own(const struct mt_advisor *a)
+{
+    return a->facts->knows_unexplained && is_backend(a, "cuda");
+}
+
+bool mt_if_far_outside(const struct mt_advisor *a)
+{
+    return a->list.n == 0 && a->facts->outside > 4 * MT_GIB && is_native(a);
+}
+
+bool mt_if_is_cuda_unowned(const struct mt_advisor *a)
+{
+    return is_backend(a, "cuda") && !a->facts->account && !is_kind(a, MT_KIND_LIBRARY);
+}
+
+/* ---- holes ---- */
+
+static bool era_is(const struct mt_facts *f, const char *prefix)
+{
+    return strncmp(f->incident->format, prefix, strlen(prefix)) == 0;
+}
+
+bool mt_facts_has_no_settings(const struct mt_facts *f)
+{
+    return era_is(f, "torch-1.0") || era_is(f, "torch-1.4") || era_is(f, "torch-0");
+}
+
+/* Windows has no virtual memory of the kind that they need. */
+bool mt_facts_may_expand(const struct mt_facts *f)
+{
+    bool windows = f->notes && f->notes->said[MT_SAID_WINDOWS].known;
+    bool native = mt_facts_backend_is(f, "cuda") || mt_facts_backend_is(f, "hip") ||
+                  mt_facts_backend_is(f, "npu");
+    return native && !windows && !f->incident->spilled && !mt_facts_has_no_settings(f) &&
+           !era_is(f, "torch-1.1") && strcmp(f->incident->format, "cudaMallocAsync") != 0;
+}
+
+static bool spent(const struct mt_facts *f)
+{
+    return f->expandable_on || f->expandable_fails;
+}
+
+bool mt_if_replays_fail(const struct mt_advisor *a)
+{
+    return a->facts->replays_fail;
+}
+
+bool mt_if_replay_serves(const struct mt_advisor *a)
+{
+    return a->facts->expandable_serves && !spent(a->facts) && mt_facts_may_expand(a->facts);
+}
+
+bool mt_if_other_replay_serves(const struct mt_advisor *a)
+{
+    return a->facts->serving_conf && spent(a->facts);
+}
+
+bool mt_if_may_expand_for_holes(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    bool limit = a->verdict == MT_VERDICT_PER_PROCESS_LIMIT;
+    return mt_facts_may_expand(f) && !spent(f) && !f->replays_fail &&
+           (!limit || f->room.kind == MT_ROOM_SCATTERED);
+}
+
+bool mt_if_expandable_already(const struct mt_advisor *a)
+{
+    return a->facts->expandable_on && !a->facts->replays_fail;
+}
+
+/* Where segments expand, blocks are cut whatever the limit says; and what is set is not set again.
+ */
+bool mt_if_may_split(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    bool set =
+        mt_str_find(f->conf, MT_STR("max_split_size_mb")) != SIZE_MAX || said(a, MT_SAID_SPLIT_SET);
+    return !mt_facts_may_expand(f) && !mt_facts_has_no_settings(f) && !set && !f->expandable_on &&
+           is_native(a) && strcmp(f->incident->format, "cudaMallocAsync") != 0 &&
+           !f->replays_fail && f->requested > 0;
+}
+
+bool mt_if_is_old(const struct mt_advisor *a)
+{
+    return mt_facts_has_no_settings(a->facts);
+}
+
+bool mt_if_plain_may_expand(const struct mt_advisor *a)
+{
+    return !spent(a->facts);
+}
+
+/* They would make up for what is missing, though they are not the main matter. */
+bool mt_if_holes_would_do(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    return f->room.kind == MT_ROOM_SCATTERED && mt_incident_is(f->incident, "torch") &&
+           mt_facts_may_expand(f) && !spent(f) && !f->replays_fail;
+}
+
+/* ---- a snapshot ---- */
+
+bool mt_if_one_line_holds(const struct mt_advisor *a)
+{
+    return a->facts->holder && a->facts->holder_share >= 0.4;
+}
+
+bool mt_if_may_record(const struct mt_advisor *a)
+{
+    return !a->snapshot && is_native(a) && !mt_facts_has_no_settings(a->facts) &&
+           strcmp(incident(a)->format, "cudaMallocAsync") != 0;
+}
+
+/* ---- hints that do not help ---- */
+
+bool mt_if_hints(const struct mt_advisor *a)
+{
+    return mt_facts_has(a->facts, MT_OOM_REQUESTED) && mt_if_not_mps(a) &&
+           mt_incident_is(incident(a), "torch");
+}
+
+bool mt_if_hints_with_live(const struct mt_advisor *a)
+{
+    return mt_if_hints(a) && mt_facts_has(a->facts, MT_OOM_ALLOCATED);
+}
+
+static bool hints_of_cache(const struct mt_advisor *a)
+{
+    return mt_if_hints(a) && !mt_facts_watched(a->facts) &&
+           strcmp(incident(a)->format, "cudaMallocAsync") != 0;
+}
+
+bool mt_if_hint_expandable_on(const struct mt_advisor *a)
+{
+    return hints_of_cache(a) && a->facts->expandable_on;
+}
+
+bool mt_if_hint_expandable_failed(const struct mt_advisor *a)
+{
+    return hints_of_cache(a) && !a->facts->expandable_on && a->facts->expandable_fails;
+}
+
+/* The figures rule the popular setting out. */
+bool mt_if_hint_holes(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    return hints_of_cache(a) && !spent(f) && !mt_rules_holds(f, MT_VERDICT_FRAGMENTATION) &&
+           !mt_facts_has_no_settings(f) && mt_facts_has(f, MT_OOM_UNALLOCATED);
+}
+
+bool mt_if_hint_holes_short(const struct mt_advisor *a)
+{
+    return mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_SHORT;
+}
+
+bool mt_if_hint_holes_unknown(const struct mt_advisor *a)
+{
+    return mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_UNKNOWN &&
+           a->facts->unallocated < a->facts->requested;
+}
+
+bool mt_if_hint_empty_cache(const struct mt_advisor *a)
+{
+    return hints_of_cache(a);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* The words that advice takes from the device, the settings in force and the snapshot. */
+#include <stdio.h>
+
+#include "support/units.h"
+#include "triage/advice/advice_places.h"
+
+static bool put_size(struct mt_buf *out, uint64_t bytes)
+{
+    mt_buf_text(out, mt_advice_size(bytes).s);
+    return true;
+}
+
+/* ---- who else, by the tools of the device ---- */
+
+enum tool { TOOL_PROCESSES, TOOL_WATCH, TOOL_LOG, TOOL_HEALTH, TOOL_COUNT };
+
+static const struct {
+    const char *backend, *tools[TOOL_COUNT];
+} TOOLS[] = {
+    {"cuda",
+     {"nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+      "nvidia-smi -l 1",
+      "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1",
+      "nvidia-smi -q -d ECC,COMPUTE,PIDS"}},
+    {"hip",
+     {"rocm-smi --showpids", "rocm-smi --showmeminfo vram", "rocm-smi --showmeminfo vram",
+      "rocm-smi"}},
+    {"xpu", {"xpu-smi ps", "xpu-smi stats -d DEVICE", "xpu-smi ps", "xpu-smi health -l"}},
+    {"npu", {"npu-smi info", "npu-smi info", "npu-smi info", "npu-smi info"}},
+    {"hpu", {"hl-smi", "hl-smi -l 1", "hl-smi -l 1", "hl-smi"}},
+};
+
+static bool put_tool(const struct mt_advisor *a, enum tool tool, struct mt_buf *out)
+{
+    const char *backend = a->facts ? a->facts->incident->backend : "";
+    for (size_t i = 0; i < MT_COUNT(TOOLS); i++) {
+        bool any = backend[0] == '\0' && i == 0;
+        if (any || strcmp(TOOLS[i].backend, backend) == 0) {
+            mt_buf_text(out, TOOLS[i].tools[tool]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool place_smi_processes(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_tool(a, TOOL_PROCESSES, out);
+}
+
+static bool place_smi_watch(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_tool(a, TOOL_WATCH, out);
+}
+
+static bool place_smi_log(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_tool(a, TOOL_LOG, out);
+}
+
+static bool place_smi_health(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_tool(a, TOOL_HEALTH, out);
+}
+
+static bool place_pids(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_incident *i = a->facts->incident;
+    for (size_t p = 0; p < i->n_processes; p++) {
+        mt_buf_printf(out, "%s%lld", p ? "," : "", (long long)i->processes[p].pid);
+    }
+    return i->n_processes > 0 && !mt_if_is_windows(a);
+}
+
+static bool place_visible(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_facts_backend_is(a->facts, "npu")   ? "ASCEND_RT_VISIBLE_DEVICES"
+                     : mt_facts_backend_is(a->facts, "hip") ? "HIP_VISIBLE_DEVICES"
+                                                            : "CUDA_VISIBLE_DEVICES");
+    return true;
+}
+
+/* A card of the table of nvidia-smi in the log that is nearly free. */
+static bool place_free_card(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_facts *f = a->facts;
+    for (size_t i = 0; i < f->n_cards; i++) {
+        const struct mt_smi_card *card = &f->cards[i];
+        if (card->used < card->total / 20 && card->device != f->incident->device) {
+            mt_buf_printf(out, "%lld", (long long)card->device);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool place_holder_name(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_smi_row *p = mt_facts_holder(a->facts);
+    mt_buf_text(out, p ? p->name : "");
+    return p != NULL;
+}
+
+static bool place_holder_pid(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_smi_row *p = mt_facts_holder(a->facts);
+    mt_buf_printf(out, "%lld", p ? (long long)p->pid : 0);
+    return p != NULL;
+}
+
+static bool place_holder_use(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_smi_row *p = mt_facts_holder(a->facts);
+    return p && put_size(out, p->bytes);
+}
+
+/* ---- PyTorch's settings ---- */
+
+static const char *conf_variable(const struct mt_facts *f)
+{
+    return mt_facts_memtools(f)            ? "MEMTOOL_ALLOC_CONF"
+           : mt_facts_backend_is(f, "hip") ? "PYTORCH_HIP_ALLOC_CONF"
+           : mt_facts_backend_is(f, "npu") ? "PYTORCH_NPU_ALLOC_CONF"
+                                           : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
+/* The settings in force but for `key`, each behind a comma. */
+static void add_others(const struct mt_facts *f, struct mt_str key, struct mt_buf *out)
+{
+    struct mt_str rest = f->conf;
+    while (rest.n > 0) {
+        size_t n = 0, depth = 0;
+        while (n < rest.n && (rest.p[n] != ',' || depth > 0)) {
+            depth += rest.p[n] == '[';
+            depth -= rest.p[n] == ']' && depth > 0;
+            n++;
+        }
+        struct mt_str one = {rest.p, n};
+        if (n > 0 && !mt_str_starts(one, key)) {
+            mt_buf_char(out, ',');
+            mt_buf_str(out, one);
+        }
+        n += n < rest.n;
+        rest = (struct mt_str){rest.p + n, rest.n - n};
+    }
+}
+
+static void put_conf(const struct mt_advisor *a, const char *key, const char *setting,
+                     struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s=%s", conf_variable(a->facts), setting);
+    add_others(a->facts, mt_str_from(key), out);
+}
+
+static bool place_conf_expandable(const struct mt_advisor *a, struct mt_buf *out)
+{
+    put_conf(a, "expandable_segments", "expandable_segments:True", out);
+    return true;
+}
+
+/* Half of the request, within what is sensible: blocks of its size are then kept whole. */
+static bool place_conf_split(const struct mt_advisor *a, struct mt_buf *out)
+{
+    char setting[60];
+    uint64_t mib = a->facts->requested >> 21;
+    mib = mib < 20 ? 20 : mib; /* PyTorch takes nothing smaller */
+    (void)snprintf(setting, sizeof setting, "max_split_size_mb:%llu", (unsigned long long)mib);
+    put_conf(a, "max_split_size_mb", setting, out);
+    return mt_facts_has(a->facts, MT_OOM_REQUESTED);
+}
+
+static bool place_conf_serving(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%s=%s", conf_variable(a->facts),
+                  a->facts->serving_conf ? a->facts->serving_conf : "");
+    return a->facts->serving_conf != NULL;
+}
+
+static bool place_conf_without_expandable(const struct mt_advisor *a, struct mt_buf *out)
+{
+    struct mt_buf rest = {0};
+    add_others(a->facts, MT_STR("expandable_segments"), &rest);
+    if (rest.n > 1) {
+        mt_buf_printf(out, "export %s=%.*s", conf_variable(a->facts), (int)rest.n - 1, rest.p + 1);
+    } else {
+        mt_buf_printf(out, "unset %s", conf_variable(a->facts));
+    }
+    bool whole = !rest.failed;
+    mt_buf_release(&rest);
+    return whole;
+}
+
+static bool place_set_variable(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_if_is_windows(a) ? "set" : "export");
+    return true;
+}
+
+static bool place_holes_setting(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_facts_may_expand(a->facts) ? "expandable_segments:True"
+                                                   : "settings against fragmentation");
+    return true;
+}
+
+static bool place_shared_card_try(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, "Try it first, for others share this card");
+    return mt_rules_holds(a->facts, MT_VERDICT_OTHER_PROCESS);
+}
+
+/* ---- a snapshot ---- */
+
+static bool put_words(struct mt_buf *out, const char *words)
+{
+    mt_buf_text(out, words ? words : "");
+    return words != NULL;
+}
+
+static bool place_file(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->snapshot);
+}
+
+static bool place_shot_words(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->end_missing  ? "What is left of the snapshot"
+                          : a->no_history ? "The snapshot has no history, so that it"
+                                          : "The snapshot");
+}
+
+static bool place_shot_peak(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->no_history ? "" : " at its peak");
+}
+
+static bool place_shot_verb(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->no_history ? "memory" : "peak");
+}
+
+static bool place_plain_it(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->plain ? "it" : NULL);
+}
+
+static bool place_asker(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->asker);
+}
+
+static bool place_asker_line(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->asker_is_line ? a->facts->asker : NULL);
+}
+
+static bool place_pin(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->pin);
+}
+
+static bool place_growing(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->growing);
+}
+
+/* "most" is said only of more than half. */
+static bool place_growing_words(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out,
+                     a->facts->growing_share > 0.5 ? "most of it from" : "the largest part from");
+}
+
+static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return a->facts->growing && put_size(out, a->facts->growth);
+}
+
+static bool place_leak_rate(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_series *s = a->facts->leak;
+    return !a->facts->growing && s && put_size(out, (uint64_t)s->bytes_per_step);
+}
+
+static bool place_holder(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->holder);
+}
+
+static bool place_holder_bytes(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_size(out, a->facts->holder_bytes);
+}
+
+static bool place_holder_share(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%.0f %%", 100 * a->facts->holder_share);
+    return true;
+}
+
+static bool place_replay_served(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->expandable_serves
+                              ? "A replay of the snapshot with it served the request"
+                              : NULL);
+}
+
+static bool place_live_grep(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->account && a->facts->account->recorded.live
+                              ? "grep -rn memtool_set_memory_fraction ."
+                              : NULL);
+}
+
+static bool place_memtool_allocator(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, mt_facts_memtools(a->facts) ? "The allocator" : NULL);
+}
+
+/* ---- words that stand only in some cases ---- */
+
+static bool place_linux(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return !a->facts || mt_if_linux_torch(a) || mt_if_linux_other(a);
+}
+
+static bool place_windows(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return mt_if_is_windows(a);
+}
+
+static bool place_on_cuda(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return mt_facts_backend_is(a->facts, "cuda") || mt_facts_backend_is(a->facts, "");
+}
+
+static bool place_not_half(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return !mt_advice_said(a, MT_SAID_HALF);
+}
+
+static bool place_catboost(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return a->facts->program == MT_PROGRAM_CATBOOST;
+}
+
+static bool place_ray(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return mt_advice_said(a, MT_SAID_RAY) != NULL;
+}
+
+static bool place_device_word(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, mt_facts_backend_is(a->facts, "mps")   ? "mps"
+                          : mt_facts_backend_is(a->facts, "xpu") ? "xpu"
+                                                                 : "cuda");
+}
+
+static bool place_doubtful_library(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_words(out, a->facts->incident->doubtful ? "The library" : NULL);
+}
+
+/* ---- the table ---- */
+
+const struct mt_place MT_WORD_PLACES[] = {
+#define PLACE(name) {MT_STR_INIT(#name), place_##name},
+    PLACE(smi_processes) PLACE(smi_watch) PLACE(smi_log) PLACE(smi_health) PLACE(pids)
+        PLACE(visible) PLACE(free_card) PLACE(holder_name) PLACE(holder_pid) PLACE(holder_use)
+            PLACE(conf_expandable) PLACE(conf_split) PLACE(conf_serving)
+                PLACE(conf_without_expandable) PLACE(set_variable) PLACE(holes_setting)
+                    PLACE(shared_card_try) PLACE(file) PLACE(shot_words) PLACE(shot_peak)
+                        PLACE(shot_verb) PLACE(plain_it) PLACE(asker) PLACE(asker_line) PLACE(pin)
+                            PLACE(growing) PLACE(growing_words) PLACE(growth) PLACE(leak_rate)
+                                PLACE(holder) PLACE(holder_bytes) PLACE(holder_share)
+                                    PLACE(replay_served) PLACE(live_grep) PLACE(memtool_allocator)
+                                        PLACE(linux) PLACE(windows) PLACE(on_cuda) PLACE(not_half)
+                                            PLACE(catboost) PLACE(ray) PLACE(device_word)
+                                                PLACE(doubtful_library)
+#undef PLACE
+};
+const size_t MT_WORD_PLACES_N = MT_COUNT(MT_WORD_PLACES);
