@@ -72,6 +72,15 @@ void mt_evidence_nothing(struct mt_triage *t)
 {
     mt_evidence_add(t, "No out-of-memory message was found in %llu line%s.",
                     (unsigned long long)t->log.lines, t->log.lines == 1 ? "" : "s");
+    for (size_t i = 0; i < t->log.notes.n; i++) {
+        const struct mt_said_value *ooms = &t->log.notes.v[i].said[MT_SAID_OOMS];
+        if (ooms->known && ooms->last > 0) {
+            mt_evidence_add(t,
+                            "memory_stats() counts %.0f out-of-memory event%s of its process: the "
+                            "message itself went elsewhere, or the program caught it.",
+                            ooms->last, ooms->last > 1 ? "s" : "");
+        }
+    }
 }
 
 /* ---- around ---- */
@@ -187,6 +196,12 @@ static void say_when(struct mt_triage *t)
     }
 }
 
+/* A trend that lasts, but is small so far. */
+static bool rises_slowly(const struct mt_series *s)
+{
+    return !s->is_leak && s->rising >= 0.8 && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP / 10;
+}
+
 static void say_series(struct mt_triage *t)
 {
     for (size_t i = 0; i < t->series.n; i++) {
@@ -205,7 +220,12 @@ static void say_series(struct mt_triage *t)
                             "Reserved memory grows by %s a step; unless allocated does too, that "
                             "is a growing cache or fragmentation, not a leak.",
                             size((uint64_t)s->bytes_per_step).s);
-        } else if (!s->is_leak && s->samples >= 6) {
+        } else if (s->is_leak || rises_slowly(s)) {
+            mt_evidence_add(t, "Step prints rise by %s a step, from %s to %s over %llu prints%s.",
+                            size((uint64_t)s->bytes_per_step).s, size(s->first).s, size(s->last).s,
+                            (unsigned long long)s->samples,
+                            s->is_leak ? ": something is kept" : "");
+        } else if (s->samples >= 6) {
             mt_evidence_add(t, "Step prints show no steady growth (%s to %s over %llu prints).",
                             size(s->first).s, size(s->last).s, (unsigned long long)s->samples);
         }

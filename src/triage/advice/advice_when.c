@@ -406,7 +406,8 @@ bool mt_facts_may_expand(const struct mt_facts *f)
     bool native = mt_facts_backend_is(f, "cuda") || mt_facts_backend_is(f, "hip") ||
                   mt_facts_backend_is(f, "npu");
     return native && !windows && !f->incident->spilled && !mt_facts_has_no_settings(f) &&
-           !era_is(f, "torch-1.1") && strcmp(f->incident->format, "cudaMallocAsync") != 0;
+           (!era_is(f, "torch-1.1") || era_is(f, "torch-1.13-2.4")) &&
+           strcmp(f->incident->format, "cudaMallocAsync") != 0;
 }
 
 static bool spent(const struct mt_facts *f)

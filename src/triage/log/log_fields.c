@@ -192,6 +192,12 @@ static const struct {
 
 static void read_era(struct mt_incident *incident, struct mt_str text)
 {
+    static const struct mt_str CLASS = MT_STR_INIT("torch.cuda.outofmemoryerror");
+    bool begun = mt_str_find(text, CLASS) != SIZE_MAX;
+    if (begun && mt_str_find(text, MT_STR("capac")) == SIZE_MAX) {
+        incident->format = "torch-1.13-2.4"; /* what would tell the release is cut off */
+        return;
+    }
     for (size_t i = 0; i < MT_COUNT(ERAS); i++) {
         if (mt_str_find(text, mt_str_from(ERAS[i].clue)) != SIZE_MAX) {
             incident->format = ERAS[i].id;

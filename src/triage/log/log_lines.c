@@ -103,10 +103,14 @@ static size_t tag_length(struct mt_str s)
 static const struct {
     struct mt_str name;
     char value;
-} ENTITIES[] = {{MT_STR_INIT("&gt;"), '>'},   {MT_STR_INIT("&lt;"), '<'},
-                {MT_STR_INIT("&amp;"), '&'},  {MT_STR_INIT("&quot;"), '"'},
-                {MT_STR_INIT("&#39;"), '\''}, {MT_STR_INIT("&nbsp;"), ' '},
-                {MT_STR_INIT("&#x27;"), '\''}};
+} ENTITIES[] = {{MT_STR_INIT("&amp;nbsp;"), ' '}, {MT_STR_INIT("&amp;quot;"), '"'},
+                {MT_STR_INIT("&amp;gt;"), '>'},   {MT_STR_INIT("&amp;lt;"), '<'},
+                {MT_STR_INIT("&gt;"), '>'},       {MT_STR_INIT("&lt;"), '<'},
+                {MT_STR_INIT("&amp;"), '&'},      {MT_STR_INIT("&quot;"), '"'},
+                {MT_STR_INIT("&#39;"), '\''},     {MT_STR_INIT("&nbsp;"), ' '},
+                {MT_STR_INIT("&#x27;"), '\''},    {MT_STR_INIT("&#10;"), ' '},
+                {MT_STR_INIT("&apos;"), '\''},    {MT_STR_INIT("&#34;"), '"'},
+                {MT_STR_INIT("&#62;"), '>'}};
 
 static size_t entity_length(struct mt_str s, char *value)
 {

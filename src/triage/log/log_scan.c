@@ -97,6 +97,8 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("out of "),
     MT_STR_INIT("insufficient"),
     MT_STR_INIT("not enough"),
+    MT_STR_INIT(" mem="),
+    MT_STR_INIT(" mem: "),
     MT_STR_INIT("internal assert"),
     MT_STR_INIT("temporary_buffer"),
     MT_STR_INIT("error 1455"),
@@ -119,6 +121,9 @@ static const struct mt_str MARKS[MT_MARK_COUNT] = {
     [MT_MARK_SUMMARY] = MT_STR_INIT("pytorchcudamemorysummary"),
     [MT_MARK_CONF] = MT_STR_INIT("_alloc_conf"),
 };
+
+/* Lines below a header of columns that may be its rows. */
+enum { COLUMN_ROWS = 200 };
 
 /* Squeezed bytes of a line that are put in front of the next: more than the longest phrase. */
 #define TAIL_BYTES 128
@@ -196,6 +201,22 @@ static bool has_mib_slash(struct mt_str s)
     return false;
 }
 
+/* Rows below a header of columns, or the header itself. */
+static void take_column(struct mt_log *log)
+{
+    struct mt_steps *s = &log->steps;
+    size_t column = mt_str_find(log->now.squeezed, MT_STR("gpu_mem")) == SIZE_MAX
+                        ? SIZE_MAX
+                        : mt_steps_column(log->now.clean);
+    if (column != SIZE_MAX) {
+        s->column = column;
+        s->rows_left = COLUMN_ROWS;
+    } else if (s->column > 0) {
+        log->no_memory |= !mt_steps_row(s, log->now.clean, log->now.number, log->now.origin);
+        s->column = s->rows_left-- > 0 ? s->column : 0;
+    }
+}
+
 static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str before)
 {
     struct mt_log_line *line = &log->now;
@@ -211,6 +232,7 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     }
     log->no_memory |= line->text.failed || line->tight.failed;
     unsigned marks = mt_log_message_line(log, before);
+    take_column(log);
     if (log->tables.in_summary) {
         log->no_memory |= !mt_tables_row(&log->tables, line->clean);
     }
@@ -244,7 +266,7 @@ static void keep_tail(struct mt_log *log)
 
 static bool is_busy(const struct mt_log *log)
 {
-    return log->n_open > 0 || log->tables.in_summary || log->follow;
+    return log->n_open > 0 || log->tables.in_summary || log->follow || log->steps.column > 0;
 }
 
 /* The line that ends right before `at` (which is behind its newline), for a phrase that a wrap cut
@@ -493,6 +515,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err)
     log->begun = false;
     log->utf16 = false;
     log->follow = log->note_next = false;
+    log->steps.column = 0;
     log->tail_line = 0;
     return log->no_memory ? mt_fail_nomem(err) : MT_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "triage/log/log_lines.h"
 #include "triage/log/log_number.h"
 
 const struct mt_step_phrase MT_STEP_PHRASES[] = {
@@ -53,6 +54,12 @@ const struct mt_step_phrase MT_STEP_PHRASES[] = {
     {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_MIB},
     {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_GIB},
     {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_GIB},
+    {MT_STR_INIT("allocated"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("reserved"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("cached"), MT_SERIES_RESERVED, MT_MIB},
+    {MT_STR_INIT("after:"), MT_SERIES_USED, MT_LOG_B},
+    {MT_STR_INIT("mem="), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("mem:"), MT_SERIES_USED, MT_MIB},
 };
 const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);
 
@@ -157,7 +164,7 @@ static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_
     }
     struct mt_step_track fresh = {.origin = origin, .phrase = phrase, .stride = 1};
     fresh.series.file = s->file;
-    fresh.series.kind = MT_STEP_PHRASES[phrase].kind;
+    fresh.series.kind = phrase < MT_STEP_PHRASES_N ? MT_STEP_PHRASES[phrase].kind : MT_SERIES_USED;
     fresh.last_printed = -1;
     if (s->tracks.n >= MT_STEP_SERIES || !mt_vec_push(&s->tracks, fresh)) {
         return NULL;
@@ -212,6 +219,12 @@ static void note_sample(struct mt_series *s, struct mt_step_sample sample, uint6
     s->samples++;
 }
 
+/* Of series that stand in a column: the index behind all phrases. */
+#define COLUMN_PHRASE MT_COUNT(MT_STEP_PHRASES)
+
+/* A bare number above this, taken as MiB, would be beyond any card: a TiB. */
+#define BARE_BYTES_FROM MT_MIB
+
 bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
                    uint64_t origin)
 {
@@ -219,6 +232,9 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     struct mt_log_size size = value_behind(from(line, at + phrase->phrase.n), phrase->unit);
     if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
         return true;
+    }
+    if (!size.has_unit && !size.has_fraction && size.bytes / MT_MIB >= BARE_BYTES_FROM) {
+        size.bytes /= phrase->unit; /* no card has so many MiB: PyTorch's functions count bytes */
     }
     if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
         size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
@@ -231,6 +247,71 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     note_sample(&t->series, sample, number);
     s->last_line = number;
     return keep_sample(t, sample);
+}
+
+/* "Epoch GPU_mem box_loss": the column that holds memory; SIZE_MAX: none. */
+size_t mt_steps_column(struct mt_str clean)
+{
+    size_t column = 0;
+    for (size_t at = 0; at < clean.n; column++) {
+        size_t end = at;
+        while (end < clean.n && clean.p[end] != ' ') {
+            end++;
+        }
+        struct mt_str word = {clean.p + at, end - at};
+        if (mt_str_equal(word, MT_STR("GPU_mem")) || mt_str_equal(word, MT_STR("gpu_mem"))) {
+            return column > 0 ? column : SIZE_MAX;
+        }
+        while (end < clean.n && clean.p[end] == ' ') {
+            end++;
+        }
+        at = end;
+    }
+    return SIZE_MAX;
+}
+
+/* "5/100  20.5G  1.332 ...": the last such row of a line, for a progress bar writes many. */
+bool mt_steps_row(struct mt_steps *s, struct mt_str clean, uint64_t number, uint64_t origin)
+{
+    struct mt_buf tight = {0};
+    struct mt_str word = {clean.p, 0};
+    size_t column = 0, length = 0;
+    int64_t step = -1;
+    bool whole = true;
+    for (size_t at = 0; at < clean.n && column <= s->column; column++) {
+        while (at < clean.n && clean.p[at] == ' ') {
+            at++;
+        }
+        word = (struct mt_str){clean.p + at, 0};
+        while (at < clean.n && clean.p[at] != ' ') {
+            at++;
+            word.n++;
+        }
+        if (column == 0) {
+            step = mt_log_integer_at(word, &length);
+        }
+    }
+    bool counted = step >= 0 && length < word.n + 12 && memchr(clean.p, '/', clean.n);
+    mt_log_squeeze(&tight, word);
+    struct mt_log_size size = mt_log_size_at(mt_buf_view(&tight), 0);
+    struct mt_step_track *t = counted && size.length == tight.n && size.length > 0
+                                  ? track_of(s, COLUMN_PHRASE, origin)
+                                  : NULL;
+    whole = !tight.failed;
+    mt_buf_release(&tight);
+    if (!t || size.bytes >= MT_LOG_NONSENSE) {
+        return whole;
+    }
+    if (t->samples.n > 0 && t->last_printed == step) { /* the same epoch, later */
+        t->samples.v[t->samples.n - 1].bytes = size.bytes;
+        t->series.last = size.bytes;
+        t->series.max = size.bytes > t->series.max ? size.bytes : t->series.max;
+        return whole;
+    }
+    struct mt_step_sample sample = {running_step(t, step), size.bytes};
+    note_sample(&t->series, sample, number);
+    s->last_line = number;
+    return keep_sample(t, sample) && whole;
 }
 
 static int compare_double(const void *a, const void *b)
@@ -307,8 +388,9 @@ static void finish_track(struct mt_step_track *t)
     s->rising = (double)rising / (double)pairs;
     uint64_t span = s->max - s->min;
     bool spread = s->jump < span / 2 || s->kind == MT_SERIES_FREE; /* not one step up */
+    bool marked = span > s->max / 20 || (n >= 10 && s->rising >= 0.99 && s->jump < span / 4);
     s->is_leak = s->kind != MT_SERIES_RESERVED && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP &&
-                 s->rising >= 0.8 && spread && rises_to_the_end(t) && span > s->max / 20;
+                 s->rising >= 0.8 && spread && rises_to_the_end(t) && marked;
 }
 
 void mt_steps_finish(struct mt_steps *s)

@@ -37,6 +37,8 @@ struct mt_step_track {
 
 struct mt_steps {
     MT_VEC(struct mt_step_track) tracks;
+    size_t column;      /* of memory in the rows that follow a header; 0: no header stands open */
+    unsigned rows_left; /* lines after which it is over */
     uint64_t last_line; /* of the latest sample */
     const char *file;   /* name of the log that is read, borrowed */
 };
@@ -46,6 +48,14 @@ void mt_steps_release(struct mt_steps *s);
 /* The squeezed line holds phrase `which` at `at`: takes the number behind it. False: no memory. */
 bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
                    uint64_t origin) MT_NODISCARD;
+
+/* The column of memory that a header names ("Epoch GPU_mem box_loss"), SIZE_MAX: it is no header.
+ */
+size_t mt_steps_column(struct mt_str clean);
+
+/* A line that may be a row below a header. False: no memory. */
+bool mt_steps_row(struct mt_steps *s, struct mt_str clean, uint64_t number, uint64_t origin)
+    MT_NODISCARD;
 
 /* The step that a squeezed line tells, -1 when it tells none. */
 int64_t mt_step_number(struct mt_str line);

@@ -221,7 +221,8 @@ static void print_verdict(struct screen *c)
                        : x->end_missing
                            ? "What is left of the snapshot holds no GPU out-of-memory error, but "
                              "its end is missing."
-                           : "No sign of a GPU out-of-memory error was found.");
+                       : x->verdict == MT_VERDICT_UNKNOWN ? x->headline
+                                                          : "No out-of-memory error is told here.");
     wrap_from(c, 9, 9, mt_buf_view(&line));
     c->text.failed |= line.failed;
     mt_buf_reset(&line);
