@@ -68,8 +68,9 @@ void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
     mt_evidence_add(t, "%s", text ? text : "No GPU memory ran out here.");
 }
 
-void mt_evidence_nothing(struct mt_triage *t)
+bool mt_evidence_nothing(struct mt_triage *t)
 {
+    bool counted = false;
     mt_evidence_add(t, "No out-of-memory message was found in %llu line%s.",
                     (unsigned long long)t->log.lines, t->log.lines == 1 ? "" : "s");
     for (size_t i = 0; i < t->log.notes.n; i++) {
@@ -79,8 +80,10 @@ void mt_evidence_nothing(struct mt_triage *t)
                             "memory_stats() counts %.0f out-of-memory event%s of its process: the "
                             "message itself went elsewhere, or the program caught it.",
                             ooms->last, ooms->last > 1 ? "s" : "");
+            counted = true;
         }
     }
+    return counted;
 }
 
 /* ---- around ---- */

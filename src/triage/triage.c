@@ -263,6 +263,9 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
     f->holder = t->shot ? mt_shot_holder(t, t->shot, &f->holder_bytes, &f->holder_share) : NULL;
     f->notes = mt_triage_notes(t, i);
     f->program = f->notes ? mt_notes_program(f->notes, i->framework) : MT_PROGRAM_UNKNOWN;
+    if (f->program == MT_PROGRAM_UNKNOWN && t->shot && mt_shot_trains(t->shot)) {
+        f->program = MT_PROGRAM_TRAINING;
+    }
     f->attempts = attempts_of(t, i);
     f->holders = t->log.tables.processes.v;
     f->n_holders = t->log.tables.processes.n;
@@ -451,6 +454,13 @@ static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
     }
 }
 
+static void decide_unknown(struct mt_triage_result *out, const char *headline)
+{
+    out->verdict = MT_VERDICT_UNKNOWN;
+    out->confidence = MT_CONFIDENCE_HIGH;
+    out->headline = headline;
+}
+
 static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
 {
     out->verdict = MT_VERDICT_NOT_OOM;
@@ -458,19 +468,22 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
     t->advisor.facts = NULL;
     match_shots(t, NULL);
     t->advisor.plain = t->shot && t->shot->account.recorded.plain;
-    if (t->log.lines > 0) {
-        mt_evidence_nothing(t);
+    out->headline = "No sign of a GPU out-of-memory error was found.";
+    if (t->log.lines > 0 && mt_evidence_nothing(t)) {
+        decide_unknown(out, "An out-of-memory event was counted, but no message of it is here.");
     }
     if (t->shot) {
         t->advisor.no_history = t->shot->snapshot->n_events <= t->shot->snapshot->n_traces;
         if (t->advisor.no_history && t->log.lines == 0) {
-            out->verdict = MT_VERDICT_UNKNOWN;
-            out->headline = mt_verdict_text(MT_VERDICT_UNKNOWN);
-            out->confidence = MT_CONFIDENCE_HIGH;
+            decide_unknown(out, "The snapshot has no history, so it cannot show whether memory ran "
+                                "out.");
         }
         if (t->shot->snapshot->source.trace_cut) {
-            out->end_missing = t->advisor.end_missing = true;
+            t->advisor.end_missing = true;
             out->confidence = MT_CONFIDENCE_LOW;
+            out->headline =
+                "What is left of the snapshot holds no GPU out-of-memory error, but its "
+                "end is missing.";
             mt_evidence_add(t,
                             "The end of %s is missing (damaged at byte %" PRIu64
                             "): an out-of-memory event may have been in it.",

@@ -315,7 +315,6 @@ struct mt_triage_result {
     const struct mt_incident *incidents;
     size_t n_incidents;
     uint64_t incidents_dropped; /* beyond the number that is kept */
-    bool end_missing; /* nothing was found, in a salvaged snapshot whose trace lost its end */
     size_t cause;     /* index of the incident that the verdict is about, SIZE_MAX: none */
     const struct mt_str *evidence;
     size_t n_evidence;
@@ -323,7 +322,7 @@ struct mt_triage_result {
         rules_said; /* bits 1 << i: evidence[i] is the reason of a verdict, main or beside it */
     const struct mt_advice *advice;
     size_t n_advice;
-    const char *headline; /* that of the cause */
+    const char *headline; /* that of the cause, or what was looked for in vain */
     struct mt_str why;    /* one or two sentences */
     const struct mt_series *series;
     size_t n_series;

@@ -335,7 +335,7 @@ const char *mt_shot_holder(struct mt_triage *t, const struct mt_shot *shot, uint
 {
     const struct mt_peak_row *row = shot->peak.rows.n ? &shot->peak.rows.v[0] : NULL;
     struct mt_buf line = {0};
-    if (!row || !row->key || !t->options.line_label) {
+    if (!row || !row->key || !t->options.line_label || shot->snapshot->frames[row->key].line == 0) {
         return NULL;
     }
     t->options.line_label(t->options.ctx, &line, shot->snapshot, row);
@@ -345,6 +345,17 @@ const char *mt_shot_holder(struct mt_triage *t, const struct mt_shot *shot, uint
     *bytes = row->bytes;
     *share = mt_share(row->bytes, shot->peak.bytes);
     return copy.p;
+}
+
+bool mt_shot_trains(const struct mt_shot *shot)
+{
+    for (size_t i = 0; i < shot->peak.rows.n; i++) {
+        const uint64_t *bytes = shot->peak.rows.v[i].by_category;
+        if (bytes[MT_CATEGORY_GRADIENT] > 0 || bytes[MT_CATEGORY_OPTIMIZER_STATE] > 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 double mt_shot_growing_share(const struct mt_shot *shot)

@@ -81,7 +81,10 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot);
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
 /* Its share of the growth, 0 to 1. */
 double mt_shot_growing_share(const struct mt_shot *shot);
-/* The line that holds most, likewise; its bytes and its share of what is live; NULL: none. */
+/* Gradients or the optimizer's state are among what it holds. */
+bool mt_shot_trains(const struct mt_shot *shot);
+/* The line of source that holds most, likewise; its bytes and its share of what is live; NULL:
+ * none. */
 const char *mt_shot_holder(struct mt_triage *t, const struct mt_shot *shot, uint64_t *bytes,
                            double *share);
 /* The line whose request failed, likewise; NULL: not recorded. */
@@ -105,7 +108,8 @@ void mt_evidence_account(struct mt_triage *t, const struct mt_account *a);
 void mt_evidence_add(struct mt_triage *t, const char *format, ...) MT_PRINTF(2, 3);
 void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule);
 void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i);
-void mt_evidence_nothing(struct mt_triage *t);
+/* Whether the log counts an event all the same. */
+bool mt_evidence_nothing(struct mt_triage *t);
 /* What stands around: contradictions, the moment, repetitions, tables, settings. */
 void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r);
 

@@ -61,7 +61,7 @@ static struct mt_incident incident_of(const struct rule_case *c)
                             .framework = "torch",
                             .backend = "cuda",
                             .program = "",
-                            .phase = "",
+                            .phase = MT_PHASE_NONE,
                             .file = ""};
     put(&i, MT_OOM_TOTAL, c->total);
     put(&i, MT_OOM_FREE, c->free);
@@ -107,7 +107,7 @@ START_TEST(by_kind)
                                 .format = "",
                                 .backend = "",
                                 .program = "",
-                                .phase = ""};
+                                .phase = MT_PHASE_NONE};
         struct mt_facts f;
         mt_facts_init(&f, &i);
         ck_assert_str_eq(mt_rules_primary(&f)->id, kinds[k].rule);
@@ -138,7 +138,7 @@ START_TEST(a_limit_that_someone_set)
                             .format = "bfc",
                             .backend = "",
                             .program = "",
-                            .phase = ""};
+                            .phase = MT_PHASE_NONE};
     struct mt_facts f;
     mt_oom_set(&i.numbers, MT_OOM_TOTAL, 4ull << 30);
     mt_oom_set(&i.numbers, MT_OOM_ALLOCATED, 4ull << 30);
@@ -171,7 +171,7 @@ START_TEST(headlines)
          "asked for lacked 76.80 MiB"},
         {{NULL, 44.5, 0.0005, 0.002, NO, NO, NO, NO, NO},
          "The card is full, but the message does not say with whose memory.",
-         "breaks off"},
+         "does not say who holds"},
         {{NULL, 24, 2, 4, 11, 14.5, 15.3, NO, NO},
          "Enough memory was left, but in pieces that the request did not fit into.",
          "would together hold"},

@@ -144,7 +144,7 @@ START_TEST(when_it_happened)
     run("step 41: loss 2\nstep 42: loss 2\n  File \"a.py\", line 3, in evaluate\n"
         "  File \"b.py\", line 9, in forward\n" OOM("0", "1.00", "76.00"));
     ck_assert_int_eq(result.incidents[0].step, 42);
-    ck_assert_str_eq(result.incidents[0].phase, "evaluation");
+    ck_assert_str_eq(mt_phase_id(result.incidents[0].phase), "evaluation");
     ck_assert_ptr_nonnull(advice("evaluate_without_graph"));
     run("(EngineCore_0 pid=7) " OOM("0", "1.00", "76.00"));
     ck_assert_str_eq(result.incidents[0].program, "vllm");
@@ -165,9 +165,8 @@ START_TEST(holes_that_would_do_are_worth_a_try)
     ck_assert_int_eq(result.verdict, MT_VERDICT_NOT_ENOUGH);
     ck_assert_int_eq(result.confidence, MT_CONFIDENCE_MEDIUM);
     ck_assert(advice("expandable_segments")->applies);
-    ck_assert_str_eq(result.advice[0].id, "smaller_micro_batch");
-    ck_assert_str_eq(result.advice[1].id, "expandable_segments");
-    ck_assert(mt_str_find(result.advice[1].why, MT_STR("about 184 MiB is missing")) != SIZE_MAX);
+    ck_assert_str_eq(result.advice[0].id, "expandable_segments");
+    ck_assert(mt_str_find(result.advice[0].why, MT_STR("about 184 MiB is missing")) != SIZE_MAX);
     run("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" FIGURES(
         "23.98 GiB", "1.70 GiB", "1.88 GiB", "21.65 GiB", "279.78 MiB"));
     ck_assert(!advice("expandable_segments")->applies);
@@ -234,15 +233,16 @@ START_TEST(weights_are_not_the_context)
     char log[400];
     (void)snprintf(log, sizeof log, "load_tensors: loading model tensors\n%s", failed);
     run(log);
-    ck_assert_str_eq(result.incidents[0].phase, "loading the model");
+    ck_assert_str_eq(mt_phase_id(result.incidents[0].phase), "loading the model");
     ck_assert_ptr_null(advice("shorter_context"));
     ck_assert_ptr_nonnull(advice("smaller_model"));
     (void)snprintf(log, sizeof log, "load_tensors: done\nllama_context: n_ctx = 50176\n%s", failed);
     run(log);
-    ck_assert_str_eq(result.incidents[0].phase, "creating the context");
+    ck_assert_str_eq(mt_phase_id(result.incidents[0].phase), "creating the context");
     ck_assert(says("while creating the context"));
     ck_assert_ptr_nonnull(advice("shorter_context"));
-    run("(EngineCore_0 pid=7) in load_model\n(EngineCore_0 pid=7) " OOM("0", "1.00", "76.00"));
+    run("(EngineCore_0 pid=7)   File \"/vllm/model.py\", line 8, in load_model\n(EngineCore_0 "
+        "pid=7) " OOM("0", "1.00", "76.00"));
     ck_assert_ptr_null(advice("shorter"));
     ck_assert_ptr_null(advice("less_budget"));
     ck_assert_ptr_nonnull(advice("more_cards"));

@@ -36,7 +36,7 @@ static void print(int width, int verbose)
     memset(text, 0, sizeof text);
     FILE *out = fmemopen(text, sizeof text - 1, "w");
     struct mt_report r = {.out = out, .width = width, .verbose = verbose, .file = "x.log"};
-    none.framework = none.format = none.backend = none.phase = none.program = "";
+    none.framework = none.format = none.backend = none.program = "";
     none.rank = none.device = -1;
     ck_assert_int_eq(mt_report_triage_text(&r, &x, &err), MT_OK);
     fclose(out);

@@ -32,10 +32,14 @@ FIELD_PLACE(total, TOTAL)
 FIELD_PLACE(requested, REQUESTED)
 FIELD_PLACE(live, ALLOCATED)
 FIELD_PLACE(reserved, RESERVED)
-FIELD_PLACE(holes, UNALLOCATED)
 FIELD_PLACE(allowed, ALLOWED)
 FIELD_PLACE(outside, OUTSIDE)
 #undef FIELD_PLACE
+
+static bool place_holes(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return a->facts->unallocated > 0 && put_field(a, MT_OOM_UNALLOCATED, out);
+}
 
 static bool place_free(const struct mt_advisor *a, struct mt_buf *out)
 {

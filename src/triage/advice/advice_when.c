@@ -417,7 +417,13 @@ static bool spent(const struct mt_facts *f)
 
 bool mt_if_replays_fail(const struct mt_advisor *a)
 {
-    return a->facts->replays_fail;
+    return a->facts->replays_fail && mt_if_holes_matter(a);
+}
+
+bool mt_if_holes_matter(const struct mt_advisor *a)
+{
+    return a->verdict == MT_VERDICT_FRAGMENTATION ||
+           mt_rules_holds(a->facts, MT_VERDICT_FRAGMENTATION);
 }
 
 bool mt_if_replay_serves(const struct mt_advisor *a)
@@ -521,6 +527,13 @@ bool mt_if_hint_holes(const struct mt_advisor *a)
     const struct mt_facts *f = a->facts;
     return hints_of_cache(a) && !spent(f) && !mt_rules_holds(f, MT_VERDICT_FRAGMENTATION) &&
            !mt_facts_has_no_settings(f) && mt_facts_has(f, MT_OOM_UNALLOCATED);
+}
+
+/* The message itself recommends it, and prints nothing that would show whether it helps. */
+bool mt_if_hint_standard(const struct mt_advisor *a)
+{
+    return hints_of_cache(a) && !spent(a->facts) && a->facts->incident->expandable_hint &&
+           !mt_facts_has(a->facts, MT_OOM_UNALLOCATED);
 }
 
 bool mt_if_hint_holes_short(const struct mt_advisor *a)

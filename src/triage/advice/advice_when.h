@@ -77,6 +77,8 @@ bool mt_if_outside_is_more_unnamed(const struct mt_advisor *a);
 bool mt_if_plain_may_expand(const struct mt_advisor *a);
 bool mt_if_ranks_share(const struct mt_advisor *a);
 bool mt_if_replay_serves(const struct mt_advisor *a);
+bool mt_if_holes_matter(const struct mt_advisor *a);
+bool mt_if_hint_standard(const struct mt_advisor *a);
 bool mt_if_replays_fail(const struct mt_advisor *a);
 bool mt_if_round_limit(const struct mt_advisor *a);
 bool mt_if_snapshot_alone(const struct mt_advisor *a);

@@ -121,8 +121,10 @@ bool mt_general_is_told(struct mt_str text, size_t at, size_t n)
     size_t gpu = nearest(text, at, DEVICES, MT_COUNT(DEVICES));
     size_t host = nearest(text, at, HOSTS, MT_COUNT(HOSTS));
     struct mt_str before = lead(text, at);
-    bool counted = at + n < text.n && (text.p[at + n] == '=' || text.p[at + n] == '_');
-    return (gpu != SIZE_MAX || host != SIZE_MAX) && !counted &&
+    struct mt_str after = {text.p + at + n, text.n - at - n};
+    bool counted = after.n > 0 && (after.p[0] == '=' || after.p[0] == '_');
+    bool named = mt_str_starts(after, MT_STR("error")) || mt_str_starts(after, MT_STR("exception"));
+    return (gpu != SIZE_MAX || host != SIZE_MAX) && !counted && !named &&
            !holds_any(before, MOODS, MT_COUNT(MOODS));
 }
 

@@ -410,7 +410,8 @@ static size_t time_token(struct mt_str s, struct prefix *p)
     while (i < s.n && i < 40 && s.p[i] != ' ') {
         i++;
     }
-    bool glog = i == 5 && strchr("IWEFD", s.p[0]) && is_digit(s.p[1]) && is_digit(s.p[4]);
+    bool glog = i == 5 && strchr("IWEFD", s.p[0]) && is_digit(s.p[1]) && is_digit(s.p[2]) &&
+                is_digit(s.p[3]) && is_digit(s.p[4]);
     if (glog || is_time((struct mt_str){s.p, i}, p->after_time)) {
         p->after_time = true;
         return i;
@@ -450,6 +451,20 @@ static bool is_host_char(char c)
     return is_alpha(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
 }
 
+static bool is_device_name(struct mt_str s)
+{
+    static const struct mt_str NAMES[] = {MT_STR_INIT("cuda"), MT_STR_INIT("gpu"),
+                                          MT_STR_INIT("d3d"),  MT_STR_INIT("hip"),
+                                          MT_STR_INIT("xpu"),  MT_STR_INIT("vulkan"),
+                                          MT_STR_INIT("rocm"), MT_STR_INIT("sycl")};
+    for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
+        if (begins_folded(s, 0, NAMES[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "node13: ", "worker-1  | ", "host:9621:9691 [6]": needs a digit, so that "RuntimeError:" stays.
  */
 static size_t host_token(struct mt_str s, struct prefix *p)
@@ -464,6 +479,9 @@ static size_t host_token(struct mt_str s, struct prefix *p)
         return 0;
     }
     struct mt_str name = {s.p, i};
+    if (is_device_name(name)) {
+        return 0; /* "CUDA0: out of memory": says whose memory */
+    }
     size_t end = i;
     while (end < s.n && s.p[end] == ' ') {
         end++;

@@ -177,6 +177,12 @@ static bool same_class(enum mt_incident_kind a, enum mt_incident_kind b)
     return mt_kind_is_oom(a) == mt_kind_is_oom(b) && (a == MT_KIND_SOFT) == (b == MT_KIND_SOFT);
 }
 
+/* Taken where nothing that explains more is found. */
+static bool is_loose(const struct mt_log_format *f)
+{
+    return f->where == MT_WHERE_TOLD || f->where == MT_WHERE_RAISED;
+}
+
 /* A phrase inside a message that is open already belongs to it, unless it starts the next one. */
 static bool belongs(const struct mt_log_message *m, size_t which, uint64_t line)
 {
@@ -187,15 +193,10 @@ static bool belongs(const struct mt_log_message *m, size_t which, uint64_t line)
         if (mt_str_equal(old->phrase, fresh->phrase)) {
             return false;
         }
-        alike |= same_class(old->kind, fresh->kind);
+        alike |= same_class(old->kind, fresh->kind) || is_loose(old) || fresh->needs ||
+                 old->needs; /* what a condition waits for may still come */
     }
     return alike && m->n_hits < MT_LOG_MESSAGE_HITS;
-}
-
-/* Taken where nothing that explains more is found. */
-static bool is_loose(const struct mt_log_format *f)
-{
-    return f->where == MT_WHERE_TOLD || f->where == MT_WHERE_RAISED;
 }
 
 /* One more phrase of an open message. Where it explains more than those before (the table goes from
@@ -251,7 +252,8 @@ static struct mt_str joined(struct mt_log *log, size_t *own)
     return mt_buf_view(&log->joined);
 }
 
-static void take_hit(struct mt_log *log, struct mt_str text, size_t own,
+/* False: the phrase tells of no event where it stands. */
+static bool take_hit(struct mt_log *log, struct mt_str text, size_t own,
                      const struct mt_multi_hit *hit, struct mt_str before)
 {
     const struct mt_log_format *f = &MT_LOG_FORMATS[hit->which];
@@ -260,17 +262,18 @@ static void take_hit(struct mt_log *log, struct mt_str text, size_t own,
     struct mt_log_message *m = message_of(log, log->now.origin);
     if (loose ? m || !mt_log_format_stands(f, text, hit->at)
               : hit->at >= own && !mt_log_format_stands(f, line, hit->at - own)) {
-        return; /* what a loose row finds inside a message belongs to it */
+        return false; /* what a loose row finds inside a message belongs to it */
     }
     if (m && belongs(m, hit->which, log->now.number)) {
         add_hit(log, m, text, hit);
-        return;
+        return true;
     }
     if (m) {
         cut_at(m, text.n - hit->at);
         close_message(log, m);
     }
     open_message(log, text, own, hit, before);
+    return true;
 }
 
 static void take_step(struct mt_log *log, size_t at, size_t which)
@@ -297,8 +300,7 @@ unsigned mt_log_message_line(struct mt_log *log, struct mt_str before)
             continue; /* wholly in the line before: it was seen there */
         }
         if (hit.which < MT_LOG_FORMATS_N) {
-            take_hit(log, text, own, &hit, before);
-            told = true;
+            told |= take_hit(log, text, own, &hit, before);
         } else if (hit.which < MT_LOG_FORMATS_N + MT_STEP_PHRASES_N) {
             if (hit.at >= own && log->n_open == 0) {
                 take_step(log, hit.at - own, hit.which - MT_LOG_FORMATS_N);

@@ -104,7 +104,7 @@ static struct mt_str value_text(struct mt_str rest, char *room)
     bool begun = false;
     for (size_t i = 0; i < rest.n && i < VALUE_BYTES && n < VALUE_BYTES; i++) {
         char c = rest.p[i];
-        if (!begun && strchr(" \t\"':=(\\[", c)) {
+        if (!begun && strchr(" \t\"':=(\\[,", c)) {
             continue;
         }
         if (c == '\n' && begun) {

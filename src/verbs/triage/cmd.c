@@ -305,7 +305,8 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
     if (status != MT_OK) {
         code = mt_cli_fail(cli, file, &err);
     } else {
-        code = x->exit_code && result.verdict != MT_VERDICT_NOT_OOM ? 1 : worst;
+        bool event = result.verdict != MT_VERDICT_NOT_OOM && result.verdict != MT_VERDICT_UNKNOWN;
+        code = x->exit_code && event ? 1 : worst;
     }
     return mt_cli_report_end(cli, &out, code);
 }

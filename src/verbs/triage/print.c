@@ -217,12 +217,7 @@ static void print_verdict(struct screen *c)
     struct mt_buf line = {0};
     mt_buf_text(&c->text, c->lines ? "\n" : "");
     heading(c, x->verdict == MT_VERDICT_NOT_OOM ? MT_COLOR_GOOD : MT_COLOR_BAD, "VERDICT  ");
-    mt_buf_text(&line, x->n_incidents ? x->headline
-                       : x->end_missing
-                           ? "What is left of the snapshot holds no GPU out-of-memory error, but "
-                             "its end is missing."
-                       : x->verdict == MT_VERDICT_UNKNOWN ? x->headline
-                                                          : "No out-of-memory error is told here.");
+    mt_buf_text(&line, x->headline);
     wrap_from(c, 9, 9, mt_buf_view(&line));
     c->text.failed |= line.failed;
     mt_buf_reset(&line);

@@ -55,7 +55,7 @@ static const char *rest_words(const struct mt_incident *i)
     if (!has(i, MT_OOM_FREE)) {
         return "in use or free: not said";
     }
-    if (has(i, MT_OOM_PROCESS)) { /* what others hold is a part of its own */
+    if (has(i, MT_OOM_PROCESS) && !has(i, MT_OOM_UNALLOCATED)) { /* it breaks off there */
         return "this process, not said for what";
     }
     return !has(i, MT_OOM_ALLOCATED)            ? "in use, not said by whom"

@@ -177,7 +177,7 @@ enum mt_status mt_report_triage_json(const struct mt_report *r, const struct mt_
         mt_put_item(&p, also, NULL, mt_json_str_item(mt_str_from(mt_verdict_id(x->also[n]))));
     }
     mt_put_text(&p, o, "confidence", mt_confidence_id(x->confidence));
-    mt_put_text(&p, o, "headline", x->n_incidents ? x->headline : NULL);
+    mt_put_text(&p, o, "headline", x->headline);
     mt_put_known(&p, o, "cause", x->cause != SIZE_MAX, x->cause);
     cJSON *incidents = mt_put_array(&p, o, "incidents");
     for (size_t n = 0; n < x->n_incidents; n++) {
