@@ -159,7 +159,7 @@ START_TEST(headlines)
     } cases[] = {
         {{NULL, 31.73, 1.66, 3.45, 29.35, 29.72, NO, NO, NO},
          "The job needs more memory than the card has.",
-         "would lack about 1.4 GiB even if the 378.88 MiB"},
+         "was missing; the 378.88 MiB reserved but unallocated would not"},
         {{NULL, 23.98, 1.70, 1.88, 21.65, 21.92, NO, NO, NO},
          "The job takes most of the card, and what is left could not hold this request.",
          "about 184 MiB was missing; 276.48 MiB is reserved but lies in holes"},

@@ -6,6 +6,7 @@
  */
 #include "triage/advice/advice.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -131,8 +132,10 @@ static bool is_who(const struct mt_advisor *a, struct mt_str who)
         return plain && mt_str_equal(who, MT_STR("@plain"));
     }
     if (who.p[0] == '=') {
-        return mt_str_equal((struct mt_str){who.p + 1, who.n - 1},
-                            mt_str_from(f->incident->framework));
+        struct mt_str name = {who.p + 1, who.n - 1};
+        bool driver = mt_incident_is(f->incident, "cuda") || mt_incident_is(f->incident, "gpu");
+        return mt_str_equal(name, mt_str_from(f->incident->framework)) ||
+               (driver && mt_str_equal(name, mt_str_from(mt_program_id(f->program))));
     }
     for (size_t i = 0; i < MT_COUNT(KINDS); i++) {
         if (mt_str_equal(who, mt_str_from(KINDS[i].who))) {
@@ -192,6 +195,17 @@ static void split_commands(struct mt_advisor *a, struct mt_advice *entry, struct
     }
 }
 
+/* The first step is no alternative: its "Or " goes. */
+static struct mt_str as_first(const struct mt_advisor *a, struct mt_buf *text)
+{
+    struct mt_str s = mt_buf_view(text), or = MT_STR("Or ");
+    if (a->list.n > 0 || !mt_str_starts(s, or) || s.n == or.n) {
+        return s;
+    }
+    text->p[or.n] = (char)toupper((unsigned char)text->p[or.n]);
+    return (struct mt_str){s.p + or.n, s.n - or.n};
+}
+
 static void word_row(struct mt_advisor *a, const struct mt_advice_row *row)
 {
     struct mt_buf text = {0}, command = {0}, why = {0};
@@ -200,7 +214,7 @@ static void word_row(struct mt_advisor *a, const struct mt_advice_row *row)
                  (!row->command || mt_advice_expand(a, row->command, &command));
     (void)mt_advice_expand(a, row->why, &why);
     if (whole) {
-        entry.text = kept(a, mt_buf_view(&text));
+        entry.text = kept(a, as_first(a, &text));
         entry.why = kept(a, mt_buf_view(&why));
         split_commands(a, &entry, mt_buf_view(&command));
         a->no_memory |= !mt_vec_push(&a->list, entry);

@@ -70,7 +70,8 @@ bool mt_if_budget_of_card(const struct mt_advisor *a)
 
 bool mt_if_budget_of_cache(const struct mt_advisor *a)
 {
-    return is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a);
+    return is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a) &&
+           (mt_facts_has(a->facts, MT_OOM_REQUESTED) || said(a, MT_SAID_FIT_LEN));
 }
 
 bool mt_if_nothing_found(const struct mt_advisor *a)
@@ -99,6 +100,19 @@ bool mt_if_host_ram_windows(const struct mt_advisor *a)
 {
     return is_kind(a, MT_KIND_HOST_RAM) &&
            (mt_if_is_windows(a) || strcmp(incident(a)->format, "host-windows") == 0);
+}
+
+/* A runtime of its own (Java, JavaScript, R, llama.cpp) has no DataLoader. */
+bool mt_if_host_python(const struct mt_advisor *a)
+{
+    static const char *const OTHERS[] = {"host-heap", "host-java",   "host-r",    "host-rust",
+                                         "host-ggml", "host-ollama", "ggml-host", "host-arrow"};
+    bool other = !is_kind(a, MT_KIND_HOST_RAM) || a->facts->program == MT_PROGRAM_OLLAMA ||
+                 a->facts->program == MT_PROGRAM_LLAMA;
+    for (size_t i = 0; i < MT_COUNT(OTHERS) && !other; i++) {
+        other = strcmp(incident(a)->format, OTHERS[i]) == 0;
+    }
+    return !other;
 }
 
 bool mt_if_host_ram_linux(const struct mt_advisor *a)

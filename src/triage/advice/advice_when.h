@@ -46,6 +46,7 @@ bool mt_if_kind_device(const struct mt_advisor *a);
 bool mt_if_kind_disk(const struct mt_advisor *a);
 bool mt_if_kind_host_ram(const struct mt_advisor *a);
 bool mt_if_kind_killed(const struct mt_advisor *a);
+bool mt_if_host_python(const struct mt_advisor *a);
 bool mt_if_kind_of_host(const struct mt_advisor *a);
 bool mt_if_kind_on_chip(const struct mt_advisor *a);
 bool mt_if_kind_pool(const struct mt_advisor *a);

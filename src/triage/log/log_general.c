@@ -43,26 +43,27 @@ static const struct mt_str HOSTS[] = {
 
 /* In front of the phrase, these speak of what may happen, what was avoided, or of texts. */
 static const struct mt_str MOODS[] = {
-    MT_STR_INIT("ifyou"),      MT_STR_INIT("ifthe"),      MT_STR_INIT("ifa"),
-    MT_STR_INIT("ifit"),       MT_STR_INIT("incase"),     MT_STR_INIT("whenthe"),
-    MT_STR_INIT("whenyou"),    MT_STR_INIT("whena"),      MT_STR_INIT("mayrun"),
-    MT_STR_INIT("mightrun"),   MT_STR_INIT("canrun"),     MT_STR_INIT("couldrun"),
-    MT_STR_INIT("willrun"),    MT_STR_INIT("wouldrun"),   MT_STR_INIT("mayfail"),
-    MT_STR_INIT("canfail"),    MT_STR_INIT("maycause"),   MT_STR_INIT("cancause"),
-    MT_STR_INIT("couldcause"), MT_STR_INIT("mightcause"), MT_STR_INIT("tocause"),
-    MT_STR_INIT("avoid"),      MT_STR_INIT("prevent"),    MT_STR_INIT("tofix"),
-    MT_STR_INIT("fixes"),      MT_STR_INIT("fixed"),      MT_STR_INIT("solve"),
-    MT_STR_INIT("handling"),   MT_STR_INIT("tohandle"),   MT_STR_INIT("test_"),
-    MT_STR_INIT("tests/"),     MT_STR_INIT(".py::"),      MT_STR_INIT("without"),
-    MT_STR_INIT("helps"),      MT_STR_INIT("howto"),      MT_STR_INIT("protect"),
-    MT_STR_INIT("noout"),      MT_STR_INIT("notout"),     MT_STR_INIT("isnot"),
-    MT_STR_INIT("never"),      MT_STR_INIT("checkfor"),   MT_STR_INIT("except"),
-    MT_STR_INIT("catch"),      MT_STR_INIT("isinstance"), MT_STR_INIT("raiseruntime"),
-    MT_STR_INIT("raisetorch"), MT_STR_INIT("raisevalue"), MT_STR_INIT("raisememory"),
-    MT_STR_INIT("raisecuda"),  MT_STR_INIT("classtorch"), MT_STR_INIT("classout"),
-    MT_STR_INIT("import"),     MT_STR_INIT("print("),     MT_STR_INIT("logger."),
-    MT_STR_INIT("thrownew"),   MT_STR_INIT("retries"),    MT_STR_INIT("reduce"),
-    MT_STR_INIT("instead"),    MT_STR_INIT("e.g"),        MT_STR_INIT("survive"),
+    MT_STR_INIT("ifyou"),         MT_STR_INIT("ifthe"),      MT_STR_INIT("ifa"),
+    MT_STR_INIT("ifit"),          MT_STR_INIT("incase"),     MT_STR_INIT("whenthe"),
+    MT_STR_INIT("whenyou"),       MT_STR_INIT("whena"),      MT_STR_INIT("mayrun"),
+    MT_STR_INIT("mightrun"),      MT_STR_INIT("canrun"),     MT_STR_INIT("couldrun"),
+    MT_STR_INIT("willrun"),       MT_STR_INIT("wouldrun"),   MT_STR_INIT("mayfail"),
+    MT_STR_INIT("canfail"),       MT_STR_INIT("maycause"),   MT_STR_INIT("cancause"),
+    MT_STR_INIT("couldcause"),    MT_STR_INIT("mightcause"), MT_STR_INIT("tocause"),
+    MT_STR_INIT("avoid"),         MT_STR_INIT("prevent"),    MT_STR_INIT("tofix"),
+    MT_STR_INIT("fixes"),         MT_STR_INIT("fixed"),      MT_STR_INIT("solve"),
+    MT_STR_INIT("handling"),      MT_STR_INIT("tohandle"),   MT_STR_INIT("test_"),
+    MT_STR_INIT("tests/"),        MT_STR_INIT(".py::"),      MT_STR_INIT("without"),
+    MT_STR_INIT("helps"),         MT_STR_INIT("howto"),      MT_STR_INIT("protect"),
+    MT_STR_INIT("noout"),         MT_STR_INIT("notout"),     MT_STR_INIT("isnot"),
+    MT_STR_INIT("never"),         MT_STR_INIT("checkfor"),   MT_STR_INIT("excepttorch"),
+    MT_STR_INIT("exceptruntime"), MT_STR_INIT("exceptcuda"), MT_STR_INIT("exceptoutof"),
+    MT_STR_INIT("catch"),         MT_STR_INIT("isinstance"), MT_STR_INIT("raiseruntime"),
+    MT_STR_INIT("raisetorch"),    MT_STR_INIT("raisevalue"), MT_STR_INIT("raisememory"),
+    MT_STR_INIT("raisecuda"),     MT_STR_INIT("classtorch"), MT_STR_INIT("classout"),
+    MT_STR_INIT("import"),        MT_STR_INIT("print("),     MT_STR_INIT("logger."),
+    MT_STR_INIT("thrownew"),      MT_STR_INIT("retries"),    MT_STR_INIT("reduce"),
+    MT_STR_INIT("instead"),       MT_STR_INIT("e.g"),        MT_STR_INIT("survive"),
     MT_STR_INIT("recover"),
 };
 
@@ -116,6 +117,30 @@ static bool holds_any(struct mt_str text, const struct mt_str *words, size_t n)
     return false;
 }
 
+/* "CUDA out of memory: reduce the batch" is a line of a manual where nothing is said to have
+ * failed. */
+static bool is_instruction(struct mt_str before, struct mt_str after)
+{
+    static const struct mt_str VERBS[] = {
+        MT_STR_INIT("reduce"), MT_STR_INIT("lower"),    MT_STR_INIT("use"),
+        MT_STR_INIT("set"),    MT_STR_INIT("increase"), MT_STR_INIT("try"),
+        MT_STR_INIT("check"),  MT_STR_INIT("decrease"), MT_STR_INIT("close"),
+        MT_STR_INIT("make"),
+    };
+    static const struct mt_str FAILED[] = {MT_STR_INIT("error"), MT_STR_INIT("exception"),
+                                           MT_STR_INIT("fail"), MT_STR_INIT("fatal"),
+                                           MT_STR_INIT("abort")};
+    while (after.n > 0 && strchr(":,-.*`)\"", after.p[0])) {
+        after = (struct mt_str){after.p + 1, after.n - 1};
+    }
+    for (size_t i = 0; i < MT_COUNT(VERBS); i++) {
+        if (mt_str_starts(after, VERBS[i])) {
+            return !holds_any(before, FAILED, MT_COUNT(FAILED));
+        }
+    }
+    return false;
+}
+
 bool mt_general_is_told(struct mt_str text, size_t at, size_t n)
 {
     size_t gpu = nearest(text, at, DEVICES, MT_COUNT(DEVICES));
@@ -125,7 +150,7 @@ bool mt_general_is_told(struct mt_str text, size_t at, size_t n)
     bool counted = after.n > 0 && (after.p[0] == '=' || after.p[0] == '_');
     bool named = mt_str_starts(after, MT_STR("error")) || mt_str_starts(after, MT_STR("exception"));
     return (gpu != SIZE_MAX || host != SIZE_MAX) && !counted && !named &&
-           !holds_any(before, MOODS, MT_COUNT(MOODS));
+           !is_instruction(before, after) && !holds_any(before, MOODS, MT_COUNT(MOODS));
 }
 
 enum mt_incident_kind mt_general_kind(struct mt_str text, size_t at)
@@ -148,8 +173,10 @@ bool mt_general_is_raised(struct mt_str text, size_t at, size_t n)
     if (mt_str_starts(after, MT_STR("t")) && !mt_str_starts(after, MT_STR("traceback"))) {
         return false;
     }
-    return !holds_any(lead(text, at), MOODS, MT_COUNT(MOODS)) ||
-           mt_str_ends((struct mt_str){text.p, at}, MT_STR("-")); /* pytest's summary */
+    struct mt_str before = lead(text, at);
+    bool caught = mt_str_ends(before, MT_STR("except")) || mt_str_ends(before, MT_STR("except("));
+    bool summary = mt_str_ends((struct mt_str){text.p, at}, MT_STR("-")); /* of pytest */
+    return summary || (!caught && !holds_any(before, MOODS, MT_COUNT(MOODS)));
 }
 
 const char *mt_general_backend(struct mt_str text)

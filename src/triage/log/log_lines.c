@@ -453,10 +453,9 @@ static bool is_host_char(char c)
 
 static bool is_device_name(struct mt_str s)
 {
-    static const struct mt_str NAMES[] = {MT_STR_INIT("cuda"), MT_STR_INIT("gpu"),
-                                          MT_STR_INIT("d3d"),  MT_STR_INIT("hip"),
-                                          MT_STR_INIT("xpu"),  MT_STR_INIT("vulkan"),
-                                          MT_STR_INIT("rocm"), MT_STR_INIT("sycl")};
+    static const struct mt_str NAMES[] = {
+        MT_STR_INIT("cuda"), MT_STR_INIT("gpu"),    MT_STR_INIT("d3d"),  MT_STR_INIT("hip"),
+        MT_STR_INIT("xpu"),  MT_STR_INIT("vulkan"), MT_STR_INIT("rocm"), MT_STR_INIT("sycl")};
     for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
         if (begins_folded(s, 0, NAMES[i])) {
             return true;

@@ -98,6 +98,7 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("insufficient"),
     MT_STR_INIT("not enough"),
     MT_STR_INIT(" mem="),
+    MT_STR_INIT(", mem "),
     MT_STR_INIT(" mem: "),
     MT_STR_INIT("internal assert"),
     MT_STR_INIT("temporary_buffer"),

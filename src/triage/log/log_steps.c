@@ -59,6 +59,7 @@ const struct mt_step_phrase MT_STEP_PHRASES[] = {
     {MT_STR_INIT("cached"), MT_SERIES_RESERVED, MT_MIB},
     {MT_STR_INIT("after:"), MT_SERIES_USED, MT_LOG_B},
     {MT_STR_INIT("mem="), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT(",mem"), MT_SERIES_USED, MT_MIB},
     {MT_STR_INIT("mem:"), MT_SERIES_USED, MT_MIB},
 };
 const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);

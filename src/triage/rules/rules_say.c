@@ -237,10 +237,11 @@ static void say_room(const struct mt_facts *f, struct mt_buf *out)
                       "between what is live.",
                       text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
     } else if (r->kind == MT_ROOM_SHORT && r->holes > 0) {
-        mt_buf_printf(out,
-                      " The %s asked for would lack %s even if the %s reserved but unallocated "
-                      "could be used.",
-                      text(r->need).s, mt_room_text(r, r->missing - r->holes).s, text(r->holes).s);
+        mt_buf_printf(
+            out,
+            " For the %s asked for, %s was missing; the %s reserved but unallocated would "
+            "not make up for that.",
+            text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
     } else if (r->known && r->missing > 0) {
         mt_buf_printf(out, " The %s asked for lacked %s.", text(r->need).s, mt_room_missing(r).s);
     }
