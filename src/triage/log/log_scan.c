@@ -78,7 +78,6 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("device ordinal"),
     MT_STR_INIT("mib / "),
     MT_STR_INIT("pool size"),
-    MT_STR_INIT("mib |"),
     MT_STR_INIT("rmm failure"),
     MT_STR_INIT("maxinuse"),
     MT_STR_INIT("[errno 12]"),
@@ -97,9 +96,12 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("out of "),
     MT_STR_INIT("insufficient"),
     MT_STR_INIT("not enough"),
-    MT_STR_INIT(" mem="),
+    MT_STR_INIT("] mem="),
+    MT_STR_INIT(", mem="),
+    MT_STR_INIT(", mem:"),
+    MT_STR_INIT("| mem:"),
     MT_STR_INIT(", mem "),
-    MT_STR_INIT(" mem: "),
+    MT_STR_INIT("  mem:"),
     MT_STR_INIT("internal assert"),
     MT_STR_INIT("temporary_buffer"),
     MT_STR_INIT("error 1455"),
@@ -248,10 +250,11 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     if (marks >> MT_MARK_CONF & 1u) {
         mt_log_conf_take(log, line->clean);
     }
+    log->tables.smi_left -= log->tables.smi_left > 0;
     if (has_mib_slash(line->squeezed)) {
         log->no_memory |=
             !mt_tables_smi(&log->tables, line->squeezed, mt_buf_view(&log->tail), line->number);
-    } else if (log->tables.cards.n > 0 && ends_process(line->squeezed)) {
+    } else if (log->tables.smi_left > 0 && ends_process(line->squeezed)) {
         log->no_memory |= !mt_tables_process(&log->tables, line->clean, log->arena);
     }
 }
@@ -272,7 +275,8 @@ static void keep_tail(struct mt_log *log)
 
 static bool is_busy(const struct mt_log *log)
 {
-    return log->n_open > 0 || log->tables.in_summary || log->follow || log->steps.column > 0;
+    return log->n_open > 0 || log->tables.in_summary || log->follow || log->steps.column > 0 ||
+           log->tables.smi_left > 0;
 }
 
 /* The line that ends right before `at` (which is behind its newline), for a phrase that a wrap cut
@@ -522,6 +526,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err)
     log->utf16 = false;
     log->follow = log->note_next = false;
     log->steps.column = 0;
+    log->tables.smi_left = 0;
     log->tail_line = 0;
     return log->no_memory ? mt_fail_nomem(err) : MT_OK;
 }

@@ -135,6 +135,7 @@ bool mt_tables_smi(struct mt_tables *t, struct mt_str squeezed, struct mt_str be
     if (!smi_use(squeezed, &card) || t->cards.n >= MT_LOG_CARDS) {
         return true;
     }
+    t->smi_left = MT_LOG_SMI_LINES;
     card.device = smi_name(before);
     if (card.device < 0) {
         card.device = cards_of(t, t->file);

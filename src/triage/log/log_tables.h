@@ -11,6 +11,8 @@
 #define MT_LOG_TABLES 64
 #define MT_LOG_CARDS 64
 #define MT_LOG_PROCESSES 256
+/* Lines of an nvidia-smi table behind its last card. */
+#define MT_LOG_SMI_LINES 80u
 
 struct mt_tables {
     MT_VEC(struct mt_summary_table) summaries;
@@ -19,6 +21,7 @@ struct mt_tables {
     const char *file;   /* name of the log that is read, borrowed */
     bool in_summary;    /* rows of the newest summary may follow */
     unsigned rows_left; /* lines after which it is over */
+    unsigned smi_left;  /* lines in which a row of nvidia-smi's processes may follow */
 };
 
 void mt_tables_release(struct mt_tables *t);
