@@ -46,10 +46,10 @@ void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule)
 static const char *const LOOKALIKES[MT_KIND_COUNT] = {
     [MT_KIND_SOFT] = "An attempt to allocate failed, and the message itself says that this is not "
                      "a failure.",
-    [MT_KIND_BUDGET] = "The server compared its own budget with the card before it allocated "
-                       "anything and refused to start: a setting is too large, nothing ran out.",
-    [MT_KIND_POOL] = "The server's own pool of KV cache was used up by the requests that ran: its "
-                     "accounting failed, no request of memory to the card.",
+    [MT_KIND_BUDGET] = "The server compared what it needs with its own budget and refused to "
+                       "start: a setting is at fault, no request of memory failed.",
+    [MT_KIND_POOL] = "The server's own pool of KV-cache tokens was used up by the requests that "
+                     "ran. No request of memory to the card failed.",
     [MT_KIND_CONFLICT] = "The allocator stopped at a check of its own or at settings that exclude "
                          "each other; no memory ran out.",
     [MT_KIND_HOST_RAM] = "What ran out is the host's memory (RAM), not the GPU's.",
@@ -202,7 +202,7 @@ static void say_when(struct mt_triage *t)
 /* A trend that lasts, but is small so far. */
 static bool rises_slowly(const struct mt_series *s)
 {
-    return !s->is_leak && s->rising >= 0.8 && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP / 10;
+    return !s->is_leak && s->rising >= 0.8 && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP;
 }
 
 static void say_series(struct mt_triage *t)
@@ -224,7 +224,9 @@ static void say_series(struct mt_triage *t)
                             "is a growing cache or fragmentation, not a leak.",
                             size((uint64_t)s->bytes_per_step).s);
         } else if (s->is_leak || rises_slowly(s)) {
-            mt_evidence_add(t, "Step prints rise by %s a step, from %s to %s over %llu prints%s.",
+            bool free = s->kind == MT_SERIES_FREE;
+            mt_evidence_add(t, "%s by %s a step, from %s to %s over %llu prints%s.",
+                            free ? "Free memory in the step prints falls" : "Step prints rise",
                             size((uint64_t)s->bytes_per_step).s, size(s->first).s, size(s->last).s,
                             (unsigned long long)s->samples,
                             s->is_leak ? ": something is kept" : "");

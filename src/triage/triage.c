@@ -292,6 +292,16 @@ static void gather_facts(struct mt_triage *t, struct mt_facts *f, const struct m
 
 /* ---- the program ---- */
 
+const char *mt_triage_program_words(const char *id)
+{
+    for (unsigned p = 0; p < MT_PROGRAM_COUNT; p++) {
+        if (strcmp(mt_program_id((enum mt_program)p), id) == 0) {
+            return mt_program_words((enum mt_program)p);
+        }
+    }
+    return "";
+}
+
 const struct mt_notes *mt_triage_notes(const struct mt_triage *t, const struct mt_incident *i)
 {
     const struct mt_notes *found = NULL;

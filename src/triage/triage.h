@@ -101,6 +101,9 @@ const char *mt_verdict_text(enum mt_verdict v);
 enum mt_confidence { MT_CONFIDENCE_LOW, MT_CONFIDENCE_MEDIUM, MT_CONFIDENCE_HIGH };
 const char *mt_confidence_id(enum mt_confidence c);
 
+/* Words for the program of an incident ("vLLM"), "" where the id is none. */
+const char *mt_triage_program_words(const char *id);
+
 /* What a program was doing: its id in JSON, and words that follow "It happened". */
 #define MT_PHASE_MAP(X)                                                                            \
     X(NONE, "", "")                                                                                \

@@ -55,6 +55,11 @@ IS_KIND(kind_on_chip, MT_KIND_ON_CHIP)
 IS_KIND(kind_device, MT_KIND_DEVICE)
 #undef IS_KIND
 
+bool mt_if_soft_alone(const struct mt_advisor *a)
+{
+    return mt_if_kind_soft(a) && a->list.n == 0;
+}
+
 bool mt_if_kind_of_host(const struct mt_advisor *a)
 {
     return a->facts && incident(a)->kind >= MT_KIND_BUDGET && incident(a)->kind != MT_KIND_DEVICE &&
@@ -172,6 +177,12 @@ bool mt_if_is_native_cuda(const struct mt_advisor *a)
 bool mt_if_has_smi(const struct mt_advisor *a)
 {
     static const char *const WITH[] = {"cuda", "hip", "xpu", "npu", "hpu"};
+    static const char *const UNSAID[] = {"tensorflow", "jax", "paddle"}; /* name no vendor */
+    for (size_t i = 0; i < MT_COUNT(UNSAID); i++) {
+        if (is_backend(a, "") && mt_incident_is(incident(a), UNSAID[i])) {
+            return true;
+        }
+    }
     for (size_t i = 0; i < MT_COUNT(WITH); i++) {
         if (is_backend(a, WITH[i])) {
             return true;

@@ -51,6 +51,7 @@ bool mt_if_kind_of_host(const struct mt_advisor *a);
 bool mt_if_kind_on_chip(const struct mt_advisor *a);
 bool mt_if_kind_pool(const struct mt_advisor *a);
 bool mt_if_kind_shm(const struct mt_advisor *a);
+bool mt_if_soft_alone(const struct mt_advisor *a);
 bool mt_if_kind_soft(const struct mt_advisor *a);
 bool mt_if_library_failed(const struct mt_advisor *a);
 bool mt_if_linux_other(const struct mt_advisor *a);

@@ -6,6 +6,21 @@
 /* Bytes before a message in which its phase is looked for: some hundred frames. */
 #define PHASE_BYTES 8000
 
+/* Frames, and progress bars over shards and graphs: what they count are no steps. */
+static bool counts_other_things(struct mt_str line)
+{
+    static const struct mt_str WORDS[] = {
+        MT_STR_INIT("File \""), MT_STR_INIT("apturing"),  MT_STR_INIT("oading"),
+        MT_STR_INIT("hards"),   MT_STR_INIT("ownload"),   MT_STR_INIT("Map:"),
+        MT_STR_INIT("okeniz"),  MT_STR_INIT("enerating"), MT_STR_INIT("etching")};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        if (mt_str_find(line, WORDS[i]) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The step that the nearest of the lines before tells. */
 static int64_t nearest_step(struct mt_str before, bool *failed)
 {
@@ -18,7 +33,7 @@ static int64_t nearest_step(struct mt_str before, bool *failed)
             begin--;
         }
         struct mt_str line = {before.p + begin, end - begin};
-        if (line.n < 400 && mt_str_find(line, MT_STR("File \"")) == SIZE_MAX &&
+        if (line.n < 400 && !counts_other_things(line) &&
             (mt_str_find(line, MT_STR("tep")) != SIZE_MAX ||
              mt_str_find(line, MT_STR("ter")) != SIZE_MAX ||
              mt_str_find(line, MT_STR("it/s")) != SIZE_MAX ||

@@ -111,7 +111,7 @@ static struct mt_str value_text(struct mt_str rest, char *room)
             break;
         }
         begun = true;
-        if (c != ' ') {
+        if (c != ' ' && c != '\t') {
             room[n++] = c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
         }
     }

@@ -111,8 +111,8 @@ void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_framework_limit(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out,
-                  "TensorFlow was allowed exactly %s, a round number that someone set, and used "
-                  "%s of it.",
+                  "TensorFlow was allowed exactly %s, a round number as people set it, and used %s "
+                  "of it.",
                   text(f->total).s, text(f->allocated).s);
 }
 

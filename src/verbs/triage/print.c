@@ -85,12 +85,30 @@ static void heading(struct screen *c, enum mt_color color, const char *word)
 static const struct {
     const char *id, *name;
 } NAMES[] = {
-    {"torch", "PyTorch"},   {"jax", "JAX"},           {"tensorflow", "TensorFlow"},
-    {"ggml", "llama.cpp"},  {"cupy", "CuPy"},         {"rmm", "RMM"},
-    {"paddle", "Paddle"},   {"julia", "CUDA.jl"},     {"onnxruntime", "ONNX Runtime"},
-    {"vllm", "vLLM"},       {"sglang", "SGLang"},     {"nccl", "NCCL"},
-    {"host", "the system"}, {"tensorrt", "TensorRT"}, {"cuda", "CUDA"},
-    {"triton", "Triton"},   {"numpy", "NumPy"},
+    {"torch", "PyTorch"},
+    {"jax", "JAX"},
+    {"tensorflow", "TensorFlow"},
+    {"ggml", "llama.cpp"},
+    {"cupy", "CuPy"},
+    {"rmm", "RMM"},
+    {"paddle", "Paddle"},
+    {"julia", "CUDA.jl"},
+    {"onnxruntime", "ONNX Runtime"},
+    {"vllm", "vLLM"},
+    {"sglang", "SGLang"},
+    {"nccl", "NCCL"},
+    {"host", "the system"},
+    {"tensorrt", "TensorRT"},
+    {"cuda", "CUDA"},
+    {"triton", "Triton"},
+    {"numpy", "NumPy"},
+    {"gpu", "a GPU"},
+    {"triton-server", "Triton Inference Server"},
+    {"vulkan", "Vulkan"},
+    {"opencl", "OpenCL"},
+    {"mlx", "MLX"},
+    {"openvino", "OpenVINO"},
+    {"mindspore", "MindSpore"},
 };
 
 static const char *framework_name(const char *id)
@@ -115,6 +133,10 @@ static void print_place(struct screen *c, const struct mt_incident *i)
     if (known_era && strncmp(i->format, "torch-", 6) == 0 && i->format[6] >= '0' &&
         i->format[6] <= '9') {
         mt_buf_printf(&line, " %s", i->format + 6);
+    }
+    const char *program = mt_triage_program_words(i->program);
+    if (program[0] && strcmp(program, framework_name(i->framework)) != 0) {
+        mt_buf_printf(&line, " in %s", program);
     }
     if (i->backend[0] && strcmp(i->backend, "cuda") != 0) {
         mt_buf_printf(&line, " (%s)", i->backend);
