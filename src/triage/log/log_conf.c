@@ -12,14 +12,23 @@ static bool is_value_char(char c)
            strchr("_:,.[]>;-", c) != NULL;
 }
 
-static bool is_hint(struct mt_str before, struct mt_str after)
+/* `before`: what stands in front in the line; `tail`: the end of the line before, squeezed, for a
+ * hint that is wrapped. */
+static bool is_hint(struct mt_str before, struct mt_str after, struct mt_str tail, bool *failed)
 {
-    size_t near = before.n > 40 ? before.n - 40 : 0;
-    struct mt_str words = {before.p + near, before.n - near};
-    return mt_str_find(words, MT_STR("setting")) != SIZE_MAX ||
-           mt_str_find(words, MT_STR("Try")) != SIZE_MAX ||
-           mt_str_find(words, MT_STR("try")) != SIZE_MAX ||
-           mt_str_find(after, MT_STR("to avoid fragmentation")) != SIZE_MAX;
+    struct mt_buf lead = {0};
+    size_t near = before.n > 40 ? before.n - 40 : 0, own = tail.n > 20 ? tail.n - 20 : 0;
+    if (near == 0) {
+        mt_buf_add(&lead, tail.p + own, tail.n - own);
+    }
+    mt_log_squeeze(&lead, (struct mt_str){before.p + near, before.n - near});
+    struct mt_str words = mt_buf_view(&lead);
+    bool hint = mt_str_find(words, MT_STR("setting")) != SIZE_MAX ||
+                mt_str_find(words, MT_STR("try")) != SIZE_MAX ||
+                mt_str_find(after, MT_STR("to avoid fragmentation")) != SIZE_MAX;
+    *failed |= lead.failed;
+    mt_buf_release(&lead);
+    return hint;
 }
 
 /* The text behind one of the variables' names, at *at; false: none. */
@@ -68,7 +77,10 @@ void mt_log_conf_take(struct mt_log *log, struct mt_str clean)
     }
     struct mt_str text = {clean.p + value, end - value};
     struct mt_str before = {clean.p, begin}, after = {clean.p + end, clean.n - end};
-    if (value == at || mt_str_find(text, MT_STR(":")) == SIZE_MAX || is_hint(before, after)) {
+    bool adjacent = log->tail_line + 1 == log->now.number;
+    struct mt_str tail = adjacent ? mt_buf_view(&log->tail) : MT_STR("");
+    if (value == at || mt_str_find(text, MT_STR(":")) == SIZE_MAX ||
+        is_hint(before, after, tail, &log->no_memory)) {
         return;
     }
     text.n = text.n < 200 ? text.n : 200;

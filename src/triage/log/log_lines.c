@@ -112,6 +112,41 @@ static const struct {
                 {MT_STR_INIT("&apos;"), '\''},    {MT_STR_INIT("&#34;"), '"'},
                 {MT_STR_INIT("&#62;"), '>'}};
 
+static int hex_value(char c)
+{
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* "\\u0020", "%20": printable ASCII that a writer spelled out in two digits behind `mark`. */
+static size_t spelled_char_length(struct mt_str s, struct mt_str mark, char *value)
+{
+    int high = s.n > mark.n + 1 && mt_str_starts(s, mark) ? hex_value(s.p[mark.n]) : -1;
+    int low = high >= 0 ? hex_value(s.p[mark.n + 1]) : -1;
+    if (low < 0 || high > 7) {
+        return 0;
+    }
+    *value = (char)(high * 16 + low < ' ' ? ' ' : high * 16 + low);
+    return mark.n + 2;
+}
+
+/* "&#32;" */
+static size_t numeric_entity_length(struct mt_str s, char *value)
+{
+    size_t i = 2;
+    int code = 0;
+    while (i < s.n && i < 5 && is_digit(s.p[i])) {
+        code = code * 10 + (s.p[i++] - '0');
+    }
+    if (!mt_str_starts(s, MT_STR("&#")) || i == 2 || i >= s.n || s.p[i] != ';' || code > 126) {
+        return 0;
+    }
+    *value = (char)(code < ' ' ? ' ' : code);
+    return i + 1;
+}
+
 static size_t entity_length(struct mt_str s, char *value)
 {
     for (size_t i = 0; i < MT_COUNT(ENTITIES); i++) {
@@ -136,12 +171,19 @@ static size_t clean_one(struct mt_str s, char *value)
         n = tag_length(s);
         *value = n ? ' ' : '<';
         return n ? n : 1;
-    case '&': n = entity_length(s, value); return n ? n : 1;
+    case '&':
+        n = entity_length(s, value);
+        n = n ? n : numeric_entity_length(s, value);
+        return n ? n : 1;
+    case '%': n = spelled_char_length(s, MT_STR("%"), value); return n ? n : 1;
     case '\\':
         n = spelled_escape_length(s);
         if (n == 0 && s.n > 1 && (s.p[1] == 'n' || s.p[1] == 't' || s.p[1] == 'r')) {
             *value = ' ';
             return 2;
+        }
+        if (n == 0 && spelled_char_length(s, MT_STR("\\u00"), value) > 0) {
+            return 6;
         }
         if (n == 0 && s.n > 1 && s.p[1] == '"') {
             *value = '"';
@@ -170,12 +212,13 @@ static inline bool all_plain(uint64_t w)
 {
     uint64_t low = (w - MT_EACH_BYTE(' ')) & ~w & MT_EACH_BYTE(0x80);
     return (low | zero_bytes(w ^ MT_EACH_BYTE('[')) | zero_bytes(w ^ MT_EACH_BYTE('<')) |
-            zero_bytes(w ^ MT_EACH_BYTE('&')) | zero_bytes(w ^ MT_EACH_BYTE('\\'))) == 0;
+            zero_bytes(w ^ MT_EACH_BYTE('&')) | zero_bytes(w ^ MT_EACH_BYTE('%')) |
+            zero_bytes(w ^ MT_EACH_BYTE('\\'))) == 0;
 }
 
 static inline bool is_plain(char c)
 {
-    return (unsigned char)c >= ' ' && c != '[' && c != '<' && c != '&' && c != '\\';
+    return (unsigned char)c >= ' ' && c != '[' && c != '<' && c != '&' && c != '\\' && c != '%';
 }
 
 static void clean(struct mt_buf *out, struct mt_str raw)

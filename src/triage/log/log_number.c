@@ -19,6 +19,8 @@ static const struct {
     {MT_STR_INIT("bytes"), 0, false}, {MT_STR_INIT("byte"), 0, false},
     {MT_STR_INIT("kib"), 10, false},  {MT_STR_INIT("mib"), 20, false},
     {MT_STR_INIT("gib"), 30, false},  {MT_STR_INIT("tib"), 40, false},
+    {MT_STR_INIT("mlb"), 20, false},  {MT_STR_INIT("glb"), 30, false}, /* of a picture's text */
+    {MT_STR_INIT("m1b"), 20, false},  {MT_STR_INIT("g1b"), 30, false},
     {MT_STR_INIT("kb"), 10, false},   {MT_STR_INIT("mb"), 20, false},
     {MT_STR_INIT("gb"), 30, false},   {MT_STR_INIT("tb"), 40, false},
     {MT_STR_INIT("k"), 10, true},     {MT_STR_INIT("m"), 20, true},
@@ -81,7 +83,9 @@ struct mt_log_size mt_log_size_at(struct mt_str s, uint64_t unit)
         return size;
     }
     struct mt_str digits = {s.p + i, 0};
-    if (i + 1 < s.n && s.p[i] == '.' && is_digit(s.p[i + 1])) {
+    bool comma = i + 3 < s.n && s.p[i] == ',' && is_digit(s.p[i + 1]) && is_digit(s.p[i + 2]) &&
+                 s.p[i + 3] >= 'a' && s.p[i + 3] <= 'z'; /* "78,72gib" of some languages */
+    if (i + 1 < s.n && ((s.p[i] == '.' && is_digit(s.p[i + 1])) || comma)) {
         digits.p = s.p + ++i;
         while (i < s.n && is_digit(s.p[i])) {
             digits.n++;
@@ -105,10 +109,18 @@ struct mt_log_size mt_log_size_at(struct mt_str s, uint64_t unit)
     return size;
 }
 
+/* The digit of "g1b", as a picture's text has it for "gib". */
+static bool is_read_one(struct mt_str s, size_t at)
+{
+    return at >= 2 && at < s.n && s.p[at - 1] == '1' && s.p[at] == 'b' &&
+           (s.p[at - 2] == 'g' || s.p[at - 2] == 'm');
+}
+
 struct mt_log_size mt_log_size_before(struct mt_str s, uint64_t unit)
 {
     size_t at = s.n;
-    while (at > 0 && s.n - at < 5 && s.p[at - 1] >= 'a' && s.p[at - 1] <= 'z') {
+    while (at > 0 && s.n - at < 5 &&
+           ((s.p[at - 1] >= 'a' && s.p[at - 1] <= 'z') || is_read_one(s, at))) {
         at--;
     }
     size_t letters = at;
