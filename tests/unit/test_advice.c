@@ -35,12 +35,15 @@ static const char *const NAMES_WITH_DIGITS[] = {
     "[0]",
     "max_entries=200000",
     "-w",
-    "(1.0)",
+
     "BLOCKING=1",
     "LIMITS=1",
     "GPU_0",
     "-n -i",
     "mixed_float16",
+    "-n 20",
+    "_L0_",
+    "1.0$]",
     "== 0",
 };
 

@@ -38,7 +38,8 @@ const struct mt_command mt_cmd_triage = {
         "what to try first. Look-alikes (host memory, /dev/shm, disk, SIGKILL) are told apart. "
         "With a snapshot it also names the stacks that hold the memory.",
     .examples = "memtool triage train.log                  the verdict and the first three steps\n"
-                "memtool triage train.log oom.pickle       the same, with what a snapshot shows",
+                "memtool triage train.log oom.pickle       the same, with what a snapshot shows\n"
+                "memtool triage -o report.html train.log   a page to hand on; .md: Markdown",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_FIGURES,
@@ -286,6 +287,21 @@ static void line_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *
     mt_peak_row_label(out, ctx, s, MT_BY_LINE, row);
 }
 
+/* What the name of the output asks for: a page where it ends in .html or .md. */
+static enum mt_status print(const struct mt_report *r, const char *output,
+                            const struct mt_triage_result *x, struct mt_error *err)
+{
+    struct mt_str name = mt_str_from(output ? output : "");
+    bool html = mt_str_ends(name, MT_STR(".html")) || mt_str_ends(name, MT_STR(".htm"));
+    if (r->json) {
+        return mt_report_triage_json(r, x, err);
+    }
+    if (html || mt_str_ends(name, MT_STR(".md"))) {
+        return mt_report_triage_page(r, x, html, err);
+    }
+    return mt_report_triage_text(r, x, err);
+}
+
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
                   const char *file, int worst)
 {
@@ -299,8 +315,7 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
     }
     enum mt_status status = mt_triage_decide(t, &result, &err);
     if (status == MT_OK) {
-        status = r.json ? mt_report_triage_json(&r, &result, &err)
-                        : mt_report_triage_text(&r, &result, &err);
+        status = print(&r, x->common.output, &result, &err);
     }
     if (status != MT_OK) {
         code = mt_cli_fail(cli, file, &err);

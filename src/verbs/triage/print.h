@@ -15,4 +15,8 @@ enum mt_status mt_report_triage_text(const struct mt_report *r, const struct mt_
 enum mt_status mt_report_triage_json(const struct mt_report *r, const struct mt_triage_result *x,
                                      struct mt_error *err) MT_NODISCARD;
 
+/* One page to hand on, as HTML without a script or as Markdown. */
+enum mt_status mt_report_triage_page(const struct mt_report *r, const struct mt_triage_result *x,
+                                     bool html, struct mt_error *err) MT_NODISCARD;
+
 #endif

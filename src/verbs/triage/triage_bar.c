@@ -7,15 +7,6 @@
 
 enum { MOST_CELLS = 64, LEAST_CELLS = 32, BESIDE = 4 /* blanks and brackets */ };
 
-struct part {
-    char mark;
-    const char *words;
-    uint64_t bytes;
-    bool known;
-};
-
-enum { PART_MAX = 6 };
-
 static uint64_t get(const struct mt_incident *i, enum mt_oom_field f)
 {
     return mt_oom_get(&i->numbers, f);
@@ -63,35 +54,35 @@ static const char *rest_words(const struct mt_incident *i)
                                                 : "others, or outside the allocator";
 }
 
-/* What the card's memory was used for; the rest is what no figure explains. */
-static size_t make_parts(const struct mt_incident *i, struct part *parts)
+size_t mt_triage_parts(const struct mt_incident *i, struct mt_triage_part *parts)
 {
     bool own = has(i, MT_OOM_PROCESS);
     size_t n = 0;
-    parts[n++] = (struct part){'#', mt_triage_live_words(i), get(i, MT_OOM_ALLOCATED),
-                               has(i, MT_OOM_ALLOCATED)};
-    parts[n++] = (struct part){'=', "reserved, unallocated", get(i, MT_OOM_UNALLOCATED),
-                               has(i, MT_OOM_UNALLOCATED)};
-    parts[n++] =
-        (struct part){'+', outside_words(i), get(i, MT_OOM_OUTSIDE), has(i, MT_OOM_OUTSIDE)};
-    parts[n++] =
-        (struct part){'o', "other processes", get(i, MT_OOM_OTHERS), own && has(i, MT_OOM_OTHERS)};
-    parts[n++] = (struct part){'.', "free", get(i, MT_OOM_FREE), has(i, MT_OOM_FREE)};
+    parts[n++] = (struct mt_triage_part){'#', mt_triage_live_words(i), get(i, MT_OOM_ALLOCATED),
+                                         has(i, MT_OOM_ALLOCATED)};
+    parts[n++] = (struct mt_triage_part){'=', "reserved, unallocated", get(i, MT_OOM_UNALLOCATED),
+                                         has(i, MT_OOM_UNALLOCATED)};
+    parts[n++] = (struct mt_triage_part){'+', outside_words(i), get(i, MT_OOM_OUTSIDE),
+                                         has(i, MT_OOM_OUTSIDE)};
+    parts[n++] = (struct mt_triage_part){'o', "other processes", get(i, MT_OOM_OTHERS),
+                                         own && has(i, MT_OOM_OTHERS)};
+    parts[n++] = (struct mt_triage_part){'.', "free", get(i, MT_OOM_FREE), has(i, MT_OOM_FREE)};
     uint64_t seen = 0, total = get(i, MT_OOM_TOTAL);
     for (size_t p = 0; p < n; p++) {
         seen += parts[p].known ? parts[p].bytes : 0;
     }
     if (total > seen && total - seen > total / 200) {
         char mark = i->whole_is_limit ? '.' : '?';
-        parts[n++] = (struct part){mark, rest_words(i), total - seen, true};
+        parts[n++] = (struct mt_triage_part){mark, rest_words(i), total - seen, true};
     }
     return n;
 }
 
 /* Cells of each part, so that they sum to the bar: the largest remainders get the cells left. */
-static void share_cells(const struct part *parts, size_t n, uint64_t whole, int bar, int *cells)
+static void share_cells(const struct mt_triage_part *parts, size_t n, uint64_t whole, int bar,
+                        int *cells)
 {
-    double rest[PART_MAX] = {0};
+    double rest[MT_TRIAGE_PARTS] = {0};
     int used = 0;
     for (size_t i = 0; i < n; i++) {
         double exact = parts[i].known && whole ? bar * (double)parts[i].bytes / (double)whole : 0;
@@ -113,8 +104,8 @@ static void share_cells(const struct part *parts, size_t n, uint64_t whole, int 
     }
 }
 
-static void bar_line(struct mt_buf *out, const struct mt_report *r, const struct part *parts,
-                     size_t n, int bar, const int *cells)
+static void bar_line(struct mt_buf *out, const struct mt_report *r,
+                     const struct mt_triage_part *parts, size_t n, int bar, const int *cells)
 {
     static const char LIVE = '#';
     int printed = 0;
@@ -171,10 +162,11 @@ static void legend_line(struct mt_buf *out, const struct mt_report *r, char mark
 }
 
 /* What stands behind the bar, or below it where that leaves too little of the bar. */
-static void bar_and_words(struct mt_buf *out, const struct mt_report *r, const struct part *parts,
-                          size_t n, uint64_t whole, const char *words)
+static void bar_and_words(struct mt_buf *out, const struct mt_report *r,
+                          const struct mt_triage_part *parts, size_t n, uint64_t whole,
+                          const char *words)
 {
-    int cells[PART_MAX];
+    int cells[MT_TRIAGE_PARTS];
     int room = mt_triage_width(r) - BESIDE, behind = room - 1 - mt_text_width(words);
     int bar = behind < LEAST_CELLS ? room : behind;
     bar = bar > MOST_CELLS ? MOST_CELLS : bar;
@@ -185,12 +177,12 @@ static void bar_and_words(struct mt_buf *out, const struct mt_report *r, const s
 
 void mt_triage_bar(struct mt_buf *out, const struct mt_report *r, const struct mt_incident *i)
 {
-    struct part parts[PART_MAX];
+    struct mt_triage_part parts[MT_TRIAGE_PARTS];
     uint64_t total = get(i, MT_OOM_TOTAL), seen = 0;
     if (!has(i, MT_OOM_TOTAL) || total == 0) {
         return;
     }
-    size_t n = make_parts(i, parts);
+    size_t n = mt_triage_parts(i, parts);
     for (size_t p = 0; p < n; p++) {
         seen += parts[p].known ? parts[p].bytes : 0;
     }
