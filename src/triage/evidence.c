@@ -256,6 +256,56 @@ static void say_table(struct mt_triage *t)
         mt_evidence_add(t, "memory_summary: %s allocated at that moment, %s at its peak.",
                         size(now).s, size(peak).s);
     }
+    if (table->present >> MT_SUMMARY_NON_RELEASABLE & 1u) {
+        uint64_t held = table->bytes[MT_SUMMARY_NON_RELEASABLE][MT_SUMMARY_CURRENT];
+        if (held >= t->facts.requested && held >= MT_GIB) {
+            mt_evidence_add(
+                t,
+                "memory_summary: %s is not releasable, which is free memory beside live "
+                "blocks in the same segments.",
+                size(held).s);
+        }
+    }
+}
+
+/* PyTorch prints with "allocated" what lies free in pools that only their graphs may use. */
+static void say_private_pools(struct mt_triage *t)
+{
+    uint64_t bytes = mt_oom_get(&t->facts.incident->numbers, MT_OOM_PRIVATE_POOLS);
+    if (bytes > 0 && (bytes >= t->facts.requested || bytes >= MT_GIB)) {
+        mt_evidence_add(t,
+                        "%s lies free in private pools, as CUDA graphs have them: only what uses "
+                        "the pool may take it.",
+                        size(bytes).s);
+    }
+}
+
+/* What a serving engine's own lines say of its budget. */
+static void say_account(struct mt_triage *t)
+{
+    static const struct {
+        enum mt_said which;
+        const char *words;
+    } PARTS[] = {{MT_SAID_WEIGHTS, "weights"},
+                 {MT_SAID_KV_CACHE, "KV cache"},
+                 {MT_SAID_ACTIVATION, "activations at their peak"},
+                 {MT_SAID_GRAPHS, "CUDA graphs"},
+                 {MT_SAID_NON_TORCH, "outside PyTorch"}};
+    const struct mt_notes *n = t->facts.notes;
+    struct mt_buf line = {0};
+    size_t parts = 0;
+    for (size_t i = 0; i < MT_COUNT(PARTS); i++) {
+        const struct mt_said_value *v = n ? &n->said[PARTS[i].which] : NULL;
+        if (v && v->known) {
+            mt_buf_printf(&line, "%s%s %s", parts++ ? ", " : "", PARTS[i].words,
+                          size((uint64_t)v->last).s);
+        }
+    }
+    if (parts >= 2 && mt_program_kind(t->facts.program) == MT_PROGRAM_KIND_SERVER) {
+        mt_evidence_add(t, "The engine's own account: %s.", line.p);
+    }
+    t->no_memory |= line.failed;
+    mt_buf_release(&line);
 }
 
 /* nvidia-smi counts everything on the card; the allocator only its own. */
@@ -328,6 +378,8 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
         say_when(t);
         say_series(t);
         say_table(t);
+        say_private_pools(t);
+        say_account(t);
         say_device_used(t);
         say_settings(t);
         say_attempts(t, r);

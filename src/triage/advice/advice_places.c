@@ -34,6 +34,7 @@ FIELD_PLACE(live, ALLOCATED)
 FIELD_PLACE(reserved, RESERVED)
 FIELD_PLACE(allowed, ALLOWED)
 FIELD_PLACE(outside, OUTSIDE)
+FIELD_PLACE(pools, PRIVATE_POOLS)
 #undef FIELD_PLACE
 
 static bool place_holes(const struct mt_advisor *a, struct mt_buf *out)
@@ -461,28 +462,91 @@ static bool place_vram_option(const struct mt_advisor *a, struct mt_buf *out)
 /* ---- the table ---- */
 
 static const struct mt_place FIGURES[] = {
-#define PLACE(name) {MT_STR_INIT(#name), place_##name},
-    PLACE(total) PLACE(requested) PLACE(live) PLACE(reserved) PLACE(holes) PLACE(allowed) PLACE(
-        outside) PLACE(free) PLACE(requested_bytes) PLACE(held) PLACE(in_use) PLACE(others_held)
-        PLACE(missing) PLACE(spare) PLACE(holes_share) PLACE(live_share) PLACE(float_count) PLACE(
-            step) PLACE(fraction_needed) PLACE(fraction_least) PLACE(len) PLACE(batched)
-            PLACE(batched_half) PLACE(seqs) PLACE(seqs_half) PLACE(running) PLACE(running_half)
-                PLACE(graph_bs) PLACE(graph_bs_half) PLACE(prefill) PLACE(prefill_half) PLACE(tgi)
-                    PLACE(tgi_half) PLACE(max_batch) PLACE(context) PLACE(context_half) PLACE(
-                        sequence) PLACE(sequence_half) PLACE(new_tokens) PLACE(layers) PLACE(width)
-                        PLACE(height) PLACE(batch) PLACE(trainable) PLACE(parameters) PLACE(util)
-                            PLACE(fraction) PLACE(kv_free) PLACE(cache_count) PLACE(weights) PLACE(
-                                available) PLACE(graphs) PLACE(kv_cache) PLACE(xla_buffer)
-                                PLACE(xla_parameters) PLACE(xla_out) PLACE(xla_temp) PLACE(xla_line)
-                                    PLACE(xla_operation) PLACE(xla_source) PLACE(batch_first)
-                                        PLACE(lora_saved) PLACE(util_less) PLACE(util_freed)
-                                            PLACE(fraction_less) PLACE(fraction_freed) PLACE(
-                                                fraction_more) PLACE(util_fits) PLACE(len_fits)
-                                                PLACE(kv_less) PLACE(launch) PLACE(tp_option)
-                                                    PLACE(tp_more) PLACE(tgi_launch)
-                                                        PLACE(batch_option) PLACE(eval_batch_option)
-                                                            PLACE(shard_command) PLACE(tiling)
-                                                                PLACE(pipe_half) PLACE(vram_option)
+#define PLACE(name)                                                                                \
+    {                                                                                              \
+        MT_STR_INIT(#name), place_##name                                                           \
+    }
+    PLACE(total),
+    PLACE(requested),
+    PLACE(live),
+    PLACE(reserved),
+    PLACE(holes),
+    PLACE(allowed),
+    PLACE(outside),
+    PLACE(pools),
+    PLACE(free),
+    PLACE(requested_bytes),
+    PLACE(held),
+    PLACE(in_use),
+    PLACE(others_held),
+    PLACE(missing),
+    PLACE(spare),
+    PLACE(holes_share),
+    PLACE(live_share),
+    PLACE(float_count),
+    PLACE(step),
+    PLACE(fraction_needed),
+    PLACE(fraction_least),
+    PLACE(len),
+    PLACE(batched),
+    PLACE(batched_half),
+    PLACE(seqs),
+    PLACE(seqs_half),
+    PLACE(running),
+    PLACE(running_half),
+    PLACE(graph_bs),
+    PLACE(graph_bs_half),
+    PLACE(prefill),
+    PLACE(prefill_half),
+    PLACE(tgi),
+    PLACE(tgi_half),
+    PLACE(max_batch),
+    PLACE(context),
+    PLACE(context_half),
+    PLACE(sequence),
+    PLACE(sequence_half),
+    PLACE(new_tokens),
+    PLACE(layers),
+    PLACE(width),
+    PLACE(height),
+    PLACE(batch),
+    PLACE(trainable),
+    PLACE(parameters),
+    PLACE(util),
+    PLACE(fraction),
+    PLACE(kv_free),
+    PLACE(cache_count),
+    PLACE(weights),
+    PLACE(available),
+    PLACE(graphs),
+    PLACE(kv_cache),
+    PLACE(xla_buffer),
+    PLACE(xla_parameters),
+    PLACE(xla_out),
+    PLACE(xla_temp),
+    PLACE(xla_line),
+    PLACE(xla_operation),
+    PLACE(xla_source),
+    PLACE(batch_first),
+    PLACE(lora_saved),
+    PLACE(util_less),
+    PLACE(util_freed),
+    PLACE(fraction_less),
+    PLACE(fraction_freed),
+    PLACE(fraction_more),
+    PLACE(util_fits),
+    PLACE(len_fits),
+    PLACE(kv_less),
+    PLACE(launch),
+    PLACE(tp_option),
+    PLACE(tp_more),
+    PLACE(tgi_launch),
+    PLACE(batch_option),
+    PLACE(eval_batch_option),
+    PLACE(shard_command),
+    PLACE(tiling),
+    PLACE(pipe_half),
+    PLACE(vram_option),
 #undef PLACE
 };
 

@@ -440,6 +440,12 @@ static bool spent(const struct mt_facts *f)
     return f->expandable_on || f->expandable_fails;
 }
 
+bool mt_if_pools_large(const struct mt_advisor *a)
+{
+    uint64_t bytes = mt_oom_get(a->facts->numbers, MT_OOM_PRIVATE_POOLS);
+    return bytes > 0 && bytes >= a->facts->room.missing && bytes >= MT_GIB;
+}
+
 bool mt_if_replays_fail(const struct mt_advisor *a)
 {
     return a->facts->replays_fail && mt_if_holes_matter(a);

@@ -81,6 +81,7 @@ bool mt_if_ranks_share(const struct mt_advisor *a);
 bool mt_if_replay_serves(const struct mt_advisor *a);
 bool mt_if_holes_matter(const struct mt_advisor *a);
 bool mt_if_hint_standard(const struct mt_advisor *a);
+bool mt_if_pools_large(const struct mt_advisor *a);
 bool mt_if_replays_fail(const struct mt_advisor *a);
 bool mt_if_round_limit(const struct mt_advisor *a);
 bool mt_if_snapshot_alone(const struct mt_advisor *a);

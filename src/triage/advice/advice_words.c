@@ -371,19 +371,53 @@ static bool place_doubtful_library(const struct mt_advisor *a, struct mt_buf *ou
 /* ---- the table ---- */
 
 const struct mt_place MT_WORD_PLACES[] = {
-#define PLACE(name) {MT_STR_INIT(#name), place_##name},
-    PLACE(smi_processes) PLACE(smi_watch) PLACE(smi_log) PLACE(smi_health) PLACE(pids)
-        PLACE(visible) PLACE(free_card) PLACE(holder_name) PLACE(holder_pid) PLACE(holder_use)
-            PLACE(conf_expandable) PLACE(conf_split) PLACE(conf_serving)
-                PLACE(conf_without_expandable) PLACE(set_variable) PLACE(holes_setting)
-                    PLACE(shared_card_try) PLACE(file) PLACE(shot_words) PLACE(shot_peak)
-                        PLACE(shot_verb) PLACE(plain_it) PLACE(asker) PLACE(asker_line) PLACE(pin)
-                            PLACE(growing) PLACE(growing_words) PLACE(growth) PLACE(leak_rate)
-                                PLACE(holder) PLACE(holder_bytes) PLACE(holder_share)
-                                    PLACE(replay_served) PLACE(live_grep) PLACE(memtool_allocator)
-                                        PLACE(linux) PLACE(windows) PLACE(on_cuda) PLACE(not_half)
-                                            PLACE(catboost) PLACE(ray) PLACE(device_word)
-                                                PLACE(doubtful_library)
+#define PLACE(name)                                                                                \
+    {                                                                                              \
+        MT_STR_INIT(#name), place_##name                                                           \
+    }
+    PLACE(smi_processes),
+    PLACE(smi_watch),
+    PLACE(smi_log),
+    PLACE(smi_health),
+    PLACE(pids),
+    PLACE(visible),
+    PLACE(free_card),
+    PLACE(holder_name),
+    PLACE(holder_pid),
+    PLACE(holder_use),
+    PLACE(conf_expandable),
+    PLACE(conf_split),
+    PLACE(conf_serving),
+    PLACE(conf_without_expandable),
+    PLACE(set_variable),
+    PLACE(holes_setting),
+    PLACE(shared_card_try),
+    PLACE(file),
+    PLACE(shot_words),
+    PLACE(shot_peak),
+    PLACE(shot_verb),
+    PLACE(plain_it),
+    PLACE(asker),
+    PLACE(asker_line),
+    PLACE(pin),
+    PLACE(growing),
+    PLACE(growing_words),
+    PLACE(growth),
+    PLACE(leak_rate),
+    PLACE(holder),
+    PLACE(holder_bytes),
+    PLACE(holder_share),
+    PLACE(replay_served),
+    PLACE(live_grep),
+    PLACE(memtool_allocator),
+    PLACE(linux),
+    PLACE(windows),
+    PLACE(on_cuda),
+    PLACE(not_half),
+    PLACE(catboost),
+    PLACE(ray),
+    PLACE(device_word),
+    PLACE(doubtful_library),
 #undef PLACE
 };
 const size_t MT_WORD_PLACES_N = MT_COUNT(MT_WORD_PLACES);

@@ -27,6 +27,9 @@ struct mt_log_line {
 void mt_log_line_set(struct mt_log_line *line, struct mt_str raw);
 void mt_log_line_release(struct mt_log_line *line);
 
+/* Appends the line without colours, tags, escapes and the wrapping of a container's log. */
+void mt_log_clean(struct mt_buf *out, struct mt_str raw);
+
 /* The squeezed form alone, appended to out. */
 void mt_log_squeeze(struct mt_buf *out, struct mt_str text);
 

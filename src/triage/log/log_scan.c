@@ -209,6 +209,18 @@ static bool has_mib_slash(struct mt_str s)
     return false;
 }
 
+/* The tables that a program prints again and again are step prints, too. */
+static void take_table(struct mt_log *log)
+{
+    const struct mt_summary_table *t = &log->tables.summaries.v[log->tables.summaries.n - 1];
+    if (t->present >> MT_SUMMARY_ALLOCATED & 1u && log->tables.counted < log->tables.summaries.n) {
+        log->tables.counted = log->tables.summaries.n;
+        log->no_memory |=
+            !mt_steps_table(&log->steps, t->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_CURRENT],
+                            log->now.number, log->now.origin);
+    }
+}
+
 /* Rows below a header of columns, or the header itself. */
 static void take_column(struct mt_log *log)
 {
@@ -243,6 +255,7 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     take_column(log);
     if (log->tables.in_summary) {
         log->no_memory |= !mt_tables_row(&log->tables, line->clean);
+        take_table(log);
     }
     if (marks >> MT_MARK_SUMMARY & 1u) {
         log->no_memory |= !mt_tables_title(&log->tables, line->squeezed, line->number);
@@ -514,8 +527,9 @@ static void mark_survived(struct mt_log *log)
 
 enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err)
 {
+    bool rest = log->end > log->start && log->buffer[log->end - 1] != '\n';
     scan(log, log->end);
-    log->lines += log->line - 1;
+    log->lines += log->line - 1 + rest;
     mt_log_message_flush(log);
     mt_steps_finish(&log->steps);
     mark_survived(log);

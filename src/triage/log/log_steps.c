@@ -14,53 +14,53 @@
 #include "triage/log/log_number.h"
 
 const struct mt_step_phrase MT_STEP_PHRASES[] = {
-    {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("max_memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("memory_allocated"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memoryallocated"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memory_reserved"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("memoryreserved"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("|maxallocated"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("|allocated"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("|reserved"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("max_ma"), MT_SERIES_PEAK, MT_GIB},
-    {MT_STR_INIT("max_ca"), MT_SERIES_RESERVED, MT_GIB},
-    {MT_STR_INIT("gpumemoryallocated"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("gpumemoryusage"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("gpumemoryused"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("gpumemory"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memoryusage"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memoryused"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("gpu_memory"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("peakmemory"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("peak_memory"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("maxmemory"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("max_memory"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("maxmem"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("peakmem"), MT_SERIES_PEAK, MT_MIB},
-    {MT_STR_INIT("max_mem_active"), MT_SERIES_PEAK, MT_GIB},
-    {MT_STR_INIT("max_active"), MT_SERIES_PEAK, MT_GIB},
-    {MT_STR_INIT("device_mem_reserved"), MT_SERIES_RESERVED, MT_GIB},
-    {MT_STR_INIT("device_reserved"), MT_SERIES_RESERVED, MT_GIB},
-    {MT_STR_INIT("gpumem"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("gpu_mem"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("cudamem"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memusage"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("mem_usage"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("memory"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("freegpuram"), MT_SERIES_FREE, MT_MIB},
-    {MT_STR_INIT("freegpumemory"), MT_SERIES_FREE, MT_MIB},
-    {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_MIB},
-    {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_GIB},
-    {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_GIB},
-    {MT_STR_INIT("allocated"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("reserved"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("cached"), MT_SERIES_RESERVED, MT_MIB},
-    {MT_STR_INIT("after:"), MT_SERIES_USED, MT_LOG_B},
-    {MT_STR_INIT("mem="), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT(",mem"), MT_SERIES_USED, MT_MIB},
-    {MT_STR_INIT("mem:"), MT_SERIES_USED, MT_MIB},
+    {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("max_memory_reserved"), MT_SERIES_RESERVED, MT_MIB, false},
+    {MT_STR_INIT("memory_allocated"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memoryallocated"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memory_reserved"), MT_SERIES_RESERVED, MT_MIB, false},
+    {MT_STR_INIT("memoryreserved"), MT_SERIES_RESERVED, MT_MIB, false},
+    {MT_STR_INIT("|maxallocated"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("|allocated"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("|reserved"), MT_SERIES_RESERVED, MT_MIB, false},
+    {MT_STR_INIT("max_ma"), MT_SERIES_PEAK, MT_GIB, false},
+    {MT_STR_INIT("max_ca"), MT_SERIES_RESERVED, MT_GIB, false},
+    {MT_STR_INIT("gpumemoryallocated"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("gpumemoryusage"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("gpumemoryused"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("gpumemory"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memoryusage"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memoryused"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("gpu_memory"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("peakmemory"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("peak_memory"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("maxmemory"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("max_memory"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("maxmem"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("peakmem"), MT_SERIES_PEAK, MT_MIB, false},
+    {MT_STR_INIT("max_mem_active"), MT_SERIES_PEAK, MT_GIB, false},
+    {MT_STR_INIT("max_active"), MT_SERIES_PEAK, MT_GIB, false},
+    {MT_STR_INIT("device_mem_reserved"), MT_SERIES_RESERVED, MT_GIB, false},
+    {MT_STR_INIT("device_reserved"), MT_SERIES_RESERVED, MT_GIB, false},
+    {MT_STR_INIT("gpumem"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("gpu_mem"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("cudamem"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memusage"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("mem_usage"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("memory"), MT_SERIES_USED, MT_MIB, false},
+    {MT_STR_INIT("freegpuram"), MT_SERIES_FREE, MT_MIB, false},
+    {MT_STR_INIT("freegpumemory"), MT_SERIES_FREE, MT_MIB, false},
+    {MT_STR_INIT("gpumemoryfree"), MT_SERIES_FREE, MT_MIB, false},
+    {MT_STR_INIT("availmem"), MT_SERIES_FREE, MT_GIB, false},
+    {MT_STR_INIT("gb_free"), MT_SERIES_FREE, MT_GIB, false},
+    {MT_STR_INIT("allocated"), MT_SERIES_USED, MT_MIB, true},
+    {MT_STR_INIT("reserved"), MT_SERIES_RESERVED, MT_MIB, true},
+    {MT_STR_INIT("cached"), MT_SERIES_RESERVED, MT_MIB, true},
+    {MT_STR_INIT("after:"), MT_SERIES_USED, MT_LOG_B, true},
+    {MT_STR_INIT("mem="), MT_SERIES_USED, MT_MIB, true},
+    {MT_STR_INIT(",mem"), MT_SERIES_USED, MT_MIB, true},
+    {MT_STR_INIT("mem:"), MT_SERIES_USED, MT_MIB, true},
 };
 const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);
 
@@ -220,8 +220,23 @@ static void note_sample(struct mt_series *s, struct mt_step_sample sample, uint6
     s->samples++;
 }
 
-/* Of series that stand in a column: the index behind all phrases. */
+/* Of series that stand in a column, and of tables: indexes behind all phrases. */
 #define COLUMN_PHRASE MT_COUNT(MT_STEP_PHRASES)
+#define TABLE_PHRASE (COLUMN_PHRASE + 1)
+
+/* One more sample of a series; false: no memory. */
+static bool add_sample(struct mt_steps *s, size_t which, int64_t step, uint64_t bytes,
+                       uint64_t number, uint64_t origin)
+{
+    struct mt_step_track *t = track_of(s, which, origin);
+    if (!t) {
+        return s->tracks.n >= MT_STEP_SERIES;
+    }
+    struct mt_step_sample sample = {running_step(t, step), bytes};
+    note_sample(&t->series, sample, number);
+    s->last_line = number;
+    return keep_sample(t, sample);
+}
 
 /* A bare number above this, taken as MiB, would be beyond any card: a TiB. */
 #define BARE_BYTES_FROM MT_MIB
@@ -240,14 +255,16 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
         size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
     }
-    struct mt_step_track *t = track_of(s, which, origin);
-    if (!t) {
-        return s->tracks.n >= MT_STEP_SERIES;
+    int64_t step = mt_step_number(line);
+    if (phrase->loose && step < 0 && !size.has_unit) {
+        return true; /* a key of some table */
     }
-    struct mt_step_sample sample = {running_step(t, mt_step_number(line)), size.bytes};
-    note_sample(&t->series, sample, number);
-    s->last_line = number;
-    return keep_sample(t, sample);
+    return add_sample(s, which, step, size.bytes, number, origin);
+}
+
+bool mt_steps_table(struct mt_steps *s, uint64_t bytes, uint64_t number, uint64_t origin)
+{
+    return add_sample(s, TABLE_PHRASE, -1, bytes, number, origin);
 }
 
 /* "Epoch GPU_mem box_loss": the column that holds memory; SIZE_MAX: none. */
@@ -309,10 +326,7 @@ bool mt_steps_row(struct mt_steps *s, struct mt_str clean, uint64_t number, uint
         t->series.max = size.bytes > t->series.max ? size.bytes : t->series.max;
         return whole;
     }
-    struct mt_step_sample sample = {running_step(t, step), size.bytes};
-    note_sample(&t->series, sample, number);
-    s->last_line = number;
-    return keep_sample(t, sample) && whole;
+    return add_sample(s, COLUMN_PHRASE, step, size.bytes, number, origin) && whole;
 }
 
 static int compare_double(const void *a, const void *b)

@@ -11,6 +11,7 @@ struct mt_step_phrase {
     struct mt_str phrase;
     enum mt_series_kind kind;
     uint64_t unit; /* of a bare number */
+    bool loose;    /* a word of many tables: counts only with a unit, or in a line with a step */
 };
 extern const struct mt_step_phrase MT_STEP_PHRASES[];
 extern const size_t MT_STEP_PHRASES_N;
@@ -55,6 +56,10 @@ size_t mt_steps_column(struct mt_str clean);
 
 /* A line that may be a row below a header. False: no memory. */
 bool mt_steps_row(struct mt_steps *s, struct mt_str clean, uint64_t number, uint64_t origin)
+    MT_NODISCARD;
+
+/* Allocated memory of one more memory_summary(). False: no memory. */
+bool mt_steps_table(struct mt_steps *s, uint64_t bytes, uint64_t number, uint64_t origin)
     MT_NODISCARD;
 
 /* The step that a squeezed line tells, -1 when it tells none. */

@@ -21,6 +21,7 @@ struct mt_tables {
     const char *file;   /* name of the log that is read, borrowed */
     bool in_summary;    /* rows of the newest summary may follow */
     unsigned rows_left; /* lines after which it is over */
+    size_t counted;     /* summaries whose allocated memory was taken as a step print */
     unsigned smi_left;  /* lines in which a row of nvidia-smi's processes may follow */
 };
 
