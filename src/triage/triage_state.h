@@ -63,6 +63,14 @@ struct mt_triage {
  * event's own log, or one without an event, given to go with it. */
 bool mt_triage_speaks_of(const struct mt_triage *t, const char *file, const struct mt_incident *i);
 
+/* facts.c: everything about an incident, into f. */
+void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i);
+/* The settings that a log shows; without an event those of any. */
+struct mt_str mt_triage_conf(const struct mt_triage *t, const struct mt_incident *incident);
+/* Where the message tells no figures, nvidia-smi in the same log may. */
+void mt_triage_fill_from_cards(const struct mt_triage *t, struct mt_incident *i);
+/* The log's program, and the framework that it proves. */
+void mt_triage_name_program(const struct mt_triage *t, struct mt_incident *i);
 /* What the log of the event tells of its program, or NULL. */
 const struct mt_notes *mt_triage_notes(const struct mt_triage *t, const struct mt_incident *i);
 

@@ -34,8 +34,9 @@ struct mt_advisor {
     enum mt_verdict verdict;
     bool plain;           /* the snapshot is of a program without PyTorch */
     const char *snapshot; /* file that was given, with --salvage if it needs it; or NULL */
-    bool end_missing;     /* of its trace */
-    bool no_history;      /* it has no trace: only the state at the dump is known */
+    const struct mt_series *growth; /* without an event: step prints that show a leak, or NULL */
+    bool end_missing;               /* of its trace */
+    bool no_history;                /* it has no trace: only the state at the dump is known */
     MT_VEC(struct mt_advice) list;
     bool no_memory;
     struct mt_advice lost; /* takes the words of an entry that there was no memory for */

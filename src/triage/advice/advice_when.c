@@ -79,6 +79,11 @@ bool mt_if_budget_of_cache(const struct mt_advisor *a)
            (mt_facts_has(a->facts, MT_OOM_REQUESTED) || said(a, MT_SAID_FIT_LEN));
 }
 
+bool mt_if_prints_grow(const struct mt_advisor *a)
+{
+    return a->growth != NULL;
+}
+
 bool mt_if_nothing_found(const struct mt_advisor *a)
 {
     return !a->facts && !a->snapshot;

@@ -70,6 +70,7 @@ bool mt_if_not_low_vram(const struct mt_advisor *a);
 bool mt_if_not_mps(const struct mt_advisor *a);
 bool mt_if_not_sharded(const struct mt_advisor *a);
 bool mt_if_not_tpu(const struct mt_advisor *a);
+bool mt_if_prints_grow(const struct mt_advisor *a);
 bool mt_if_nothing_found(const struct mt_advisor *a);
 bool mt_if_one_line_holds(const struct mt_advisor *a);
 bool mt_if_other_replay_serves(const struct mt_advisor *a);

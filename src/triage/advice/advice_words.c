@@ -277,6 +277,11 @@ static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
     return a->facts->growing && put_size(out, a->facts->growth);
 }
 
+static bool place_growth_rate(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return a->growth && put_size(out, (uint64_t)a->growth->bytes_per_step);
+}
+
 static bool place_leak_rate(const struct mt_advisor *a, struct mt_buf *out)
 {
     const struct mt_series *s = a->facts->leak;
@@ -404,6 +409,7 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(growing_words),
     PLACE(growth),
     PLACE(leak_rate),
+    PLACE(growth_rate),
     PLACE(holder),
     PLACE(holder_bytes),
     PLACE(holder_share),

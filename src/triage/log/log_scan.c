@@ -517,7 +517,8 @@ static void mark_survived(struct mt_log *log)
         struct mt_incident *incident = &log->incidents.list.v[i];
         for (size_t j = 0; j < log->steps.tracks.n; j++) {
             const struct mt_step_track *t = &log->steps.tracks.v[j];
-            if (t->series.file == incident->file && t->origin == incident->origin &&
+            if (t->phrase <= MT_STEP_PHRASES_N && /* a table may be part of the report */
+                t->series.file == incident->file && t->origin == incident->origin &&
                 t->series.last_line > incident->last_line + MT_LOG_MESSAGE_LINES + 2) {
                 incident->recovered = true;
             }
