@@ -318,7 +318,7 @@ struct mt_triage_result {
     const struct mt_incident *incidents;
     size_t n_incidents;
     uint64_t incidents_dropped; /* beyond the number that is kept */
-    size_t cause;     /* index of the incident that the verdict is about, SIZE_MAX: none */
+    size_t cause; /* index of the incident that the verdict is about, SIZE_MAX: none */
     const struct mt_str *evidence;
     size_t n_evidence;
     uint64_t

@@ -105,7 +105,7 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err) MT_NODISCARD
 
 /* ---- inside the reader ---- */
 
-/* log_context.c: phase and step from the raw lines in front of a message. */
+/* log_phase.c: phase and step from the raw lines in front of a message. */
 void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m);
 
 /* Words that mark a line for another reader. */
