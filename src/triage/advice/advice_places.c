@@ -199,6 +199,7 @@ SAID_PLACE(trainable, put_number(a, MT_SAID_TRAINABLE, 1, out))
 SAID_PLACE(parameters, put_number(a, MT_SAID_PARAMETERS, 1, out))
 SAID_PLACE(util, put_decimal(a, MT_SAID_UTIL, out))
 SAID_PLACE(fraction, put_decimal(a, MT_SAID_FRACTION, out))
+SAID_PLACE(jax_share, put_decimal(a, MT_SAID_MEM_FRACTION, out))
 SAID_PLACE(kv_free, put_decimal(a, MT_SAID_KV_FREE, out))
 SAID_PLACE(cache_count, put_decimal(a, MT_SAID_CACHE_COUNT, out))
 SAID_PLACE(weights, put_bytes(a, MT_SAID_WEIGHTS, out))
@@ -515,6 +516,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(util),
     PLACE(fraction),
     PLACE(kv_free),
+    PLACE(jax_share),
     PLACE(cache_count),
     PLACE(weights),
     PLACE(available),

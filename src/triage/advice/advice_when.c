@@ -280,6 +280,12 @@ bool mt_if_xla_buffer(const struct mt_advisor *a)
     return said(a, MT_SAID_XLA_BUFFER) && said(a, MT_SAID_XLA_OPERATION);
 }
 
+bool mt_if_jax_share_set(const struct mt_advisor *a)
+{
+    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_MEM_FRACTION);
+    return v && v->last < 0.9 && a->facts->requested >= 256 * MT_MIB;
+}
+
 bool mt_if_tiny_request(const struct mt_advisor *a)
 {
     return a->facts->requested > 0 && a->facts->requested < 256 * MT_MIB && mt_if_has_smi(a);

@@ -87,6 +87,7 @@ bool mt_if_replays_fail(const struct mt_advisor *a);
 bool mt_if_round_limit(const struct mt_advisor *a);
 bool mt_if_snapshot_alone(const struct mt_advisor *a);
 bool mt_if_tiny_and_preallocates(const struct mt_advisor *a);
+bool mt_if_jax_share_set(const struct mt_advisor *a);
 bool mt_if_tiny_request(const struct mt_advisor *a);
 bool mt_if_unknown_program(const struct mt_advisor *a);
 bool mt_if_xla_buffer(const struct mt_advisor *a);

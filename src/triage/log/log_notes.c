@@ -124,6 +124,11 @@ static struct mt_str value_text(struct mt_str rest, char *room)
 
 static void keep_number(struct mt_said_value *v, struct mt_str text)
 {
+    char padded[VALUE_BYTES + 1] = "0";
+    if (text.n > 1 && text.n < VALUE_BYTES && text.p[0] == '.') { /* ".50" */
+        memcpy(padded + 1, text.p, text.n);
+        text = (struct mt_str){padded, text.n + 1};
+    }
     struct mt_log_size whole = mt_log_size_at(text, MT_LOG_B); /* thousands, and no overflow */
     if (whole.length == 0 || whole.bytes >= MT_LOG_NONSENSE) {
         return;

@@ -106,6 +106,8 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("temporary_buffer"),
     MT_STR_INIT("error 1455"),
     MT_STR_INIT("return code"),
+    MT_STR_INIT("available ram"),
+    MT_STR_INIT("on resource"),
     MT_STR_INIT("cudnn algorithm"),
     MT_STR_INIT("an engine to"),
     MT_STR_INIT("cudnn failed"),
