@@ -265,11 +265,9 @@ static bool place_growing(const struct mt_advisor *a, struct mt_buf *out)
     return put_words(out, a->facts->growing);
 }
 
-/* "most" is said only of more than half. */
 static bool place_growing_words(const struct mt_advisor *a, struct mt_buf *out)
 {
-    return put_words(out,
-                     a->facts->growing_share > 0.5 ? "most of it from" : "the largest part from");
+    return put_words(out, mt_facts_growing_words(a->facts));
 }
 
 static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)

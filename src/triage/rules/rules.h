@@ -99,6 +99,12 @@ static inline bool mt_facts_watched(const struct mt_facts *f)
            f->account->recorded.watched;
 }
 
+/* "Most" is said only of more than half. */
+static inline const char *mt_facts_growing_words(const struct mt_facts *f)
+{
+    return f->growing_share > 0.5 ? "most of it from" : "the largest part from";
+}
+
 /* 0 to 1; 0 when the whole is 0. */
 static inline double mt_share(uint64_t part, uint64_t whole)
 {
