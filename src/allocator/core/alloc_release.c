@@ -77,6 +77,15 @@ static bool has_releasable(const struct mt_alloc *a)
     return reserved != active + split;
 }
 
+/* A private pool without users. */
+static enum mt_status release_private(struct mt_alloc *a, uint32_t p, struct mt_error *err)
+{
+    MT_TRY(release_pool(a, p, true, err));
+    MT_TRY(release_pool(a, p, false, err));
+    a->pairs.v[p].alive = a->pairs.v[p].segments > 0;
+    return MT_OK;
+}
+
 enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err)
 {
     a->stats.num_sync_all_streams++;
@@ -87,17 +96,25 @@ enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err)
         MT_TRY(release_pool(a, 0, true, err));
     }
     for (uint32_t p = 1; p < a->pairs.n; p++) {
-        struct pair *pair = &a->pairs.v[p];
-        if (!pair->alive || pair->users > 0) {
-            continue;
+        const struct pair *pair = &a->pairs.v[p];
+        if (pair->alive && pair->users <= 0) {
+            MT_TRY(release_private(a, p, err));
         }
-        if (some) {
-            MT_TRY(release_pool(a, p, true, err));
-            MT_TRY(release_pool(a, p, false, err));
-        }
-        a->pairs.v[p].alive = a->pairs.v[p].segments > 0;
     }
     return MT_OK;
+}
+
+enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id id,
+                                   struct mt_error *err)
+{
+    uint32_t p = mt_pair_find(a, id);
+    a->stack = 0;
+    if (p == UINT32_MAX || p == 0 || a->pairs.v[p].users > 0) {
+        return MT_OK;
+    }
+    a->stats.num_sync_all_streams++;
+    MT_TRY(mt_streams_sync(a, err));
+    return release_private(a, p, err);
 }
 
 enum mt_status mt_alloc_empty_cache(struct mt_alloc *a, struct mt_error *err)

@@ -29,7 +29,8 @@ enum op_kind {
 struct op {
     uint32_t event; /* index in the trace */
     uint32_t slot;
-    uint16_t pool; /* index into mt_sim.pools */
+    uint16_t pool; /* index into mt_sim.pools; of releases: not 0 where all are of private pools,
+                      which are then emptied by themselves */
     uint8_t kind;
 };
 

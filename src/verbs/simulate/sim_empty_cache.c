@@ -65,6 +65,9 @@ uint32_t mt_sim_is_empty_cache(const struct machine *m, size_t index)
     const struct op *op = &sim->ops.v[index];
     uint32_t last = 0;
     bool frames = false;
+    if (op->pool != 0) {
+        return op->slot;
+    }
     for (uint32_t i = 0; i < op->slot; i++) {
         const struct mt_event *e = &sim->events[op->event + i];
         frames |= has_frames(sim, e);

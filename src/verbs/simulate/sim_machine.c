@@ -236,13 +236,29 @@ static enum mt_status do_any_free(struct machine *m, const struct op *op, struct
 
 /* ---- empty_cache ---- */
 
-static enum mt_status empty_cache(struct machine *m, const struct op *op, struct mt_error *err)
+/* The private pools whose end was noted with this op. */
+static enum mt_status empty_pools(struct machine *m, size_t index, struct mt_error *err)
+{
+    const struct mt_sim *sim = m->sim;
+    for (size_t i = m->pool_end; i-- > 0 && sim->pool_ends.v[i].op == index;) {
+        MT_TRY(mt_alloc_pool_empty(m->alloc, pool_id(sim, sim->pool_ends.v[i].pool), err));
+    }
+    return MT_OK;
+}
+
+static enum mt_status empty_cache(struct machine *m, size_t index, const struct op *op,
+                                  struct mt_error *err)
 {
     m->run->empty_caches++;
     if (m->recorded) {
         mt_recorded_device_begin(m->recorded, op->event + op->slot);
     }
-    return mt_alloc_empty_cache(m->alloc, err);
+    enum mt_status status =
+        op->pool ? empty_pools(m, index, err) : mt_alloc_empty_cache(m->alloc, err);
+    if (m->recorded) {
+        note_leaving(m, op->event, true);
+    }
+    return status;
 }
 
 /* The replay decides what the releases were, for itself and for all later runs. */
@@ -256,7 +272,7 @@ static enum mt_status do_release(struct machine *m, size_t index, struct mt_erro
     if (!m->learner) {
         *op = decided;
     }
-    return n ? empty_cache(m, &decided, err) : MT_OK;
+    return n ? empty_cache(m, index, &decided, err) : MT_OK;
 }
 
 static enum mt_status step(struct machine *m, size_t index, struct mt_error *err)
@@ -271,7 +287,7 @@ static enum mt_status step(struct machine *m, size_t index, struct mt_error *err
     case OP_FREE_COMPLETE: return do_any_free(m, op, err);
     case OP_OOM: return do_oom(m, op, err);
     case OP_RELEASE: return do_release(m, index, err);
-    case OP_EMPTY_CACHE: return empty_cache(m, op, err);
+    case OP_EMPTY_CACHE: return empty_cache(m, index, op, err);
     case OP_COPY:
         if (m->recorder) {
             mt_sim_recorder_copy(m->recorder, op->event);

@@ -301,20 +301,24 @@ static enum mt_status pool_of_request(struct assign *a, const struct op *op, uin
     return mt_idmap_put(&a->streams, stream, *pool) ? MT_OK : mt_fail_nomem(a->err);
 }
 
-/* Only a pool that nobody uses any more is released. */
+/* Only a pool that nobody uses any more is released. Where nothing else is, its MemPool was
+ * destroyed: empty_cache would release the default pool too. */
 static enum mt_status note_ends(struct assign *a, size_t index)
 {
     const struct op op = a->sim->ops.v[index];
+    bool all = true;
     for (uint32_t i = 0; i < op.slot; i++) {
         struct pool_end end = {index, 0};
         MT_TRY(pool_of_event(a, (size_t)op.event + i, &end.pool));
         const struct pool_end *last =
             a->sim->pool_ends.n ? &a->sim->pool_ends.v[a->sim->pool_ends.n - 1] : NULL;
         bool known = last && last->op == index && last->pool == end.pool;
+        all &= end.pool != 0;
         if (end.pool != 0 && !known && !mt_vec_push(&a->sim->pool_ends, end)) {
             return mt_fail_nomem(a->err);
         }
     }
+    a->sim->ops.v[index].pool = all;
     return MT_OK;
 }
 
