@@ -140,7 +140,7 @@ extern const struct mt_option_group MT_GROUP_COMMON; /* of struct mt_common, off
 extern const struct mt_option_group MT_GROUP_READING;
 extern const struct mt_option
     MT_FILTER_OPTIONS[];           /* of struct mt_filter; a verb makes a group of it */
-enum { MT_FILTER_OPTIONS_N = 11 }; /* a constant, so that groups may be static */
+enum { MT_FILTER_OPTIONS_N = 12 }; /* a constant, so that groups may be static */
 void mt_filter_group_init(void *filter);
 void mt_filter_group_release(void *filter);
 /* The group of the filters for a verb whose settings have them in the field `filter`. */

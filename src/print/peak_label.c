@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a row of peak stands for: a stack, an annotation, a stream, a file, ... */
 #include "print/peak_label.h"
+#include "heap/stacks/event_labels.h"
 #include "print/labels.h"
 
 static void add_file(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
@@ -54,6 +55,19 @@ static void add_pool(struct mt_buf *b, const struct mt_snapshot *s, uint32_t key
     }
 }
 
+static void add_node(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame)
+{
+    struct mt_buf text = {0};
+    if (frame) {
+        mt_node_text(&text, s, frame);
+        mt_text_safe(b, mt_buf_view(&text));
+    } else {
+        mt_buf_text(b, "(no node)");
+    }
+    b->failed |= text.failed;
+    mt_buf_release(&text);
+}
+
 void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
                        enum mt_peak_by by, const struct mt_peak_row *row)
 {
@@ -71,6 +85,15 @@ void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct
             mt_buf_text(b, "(outside all annotations)");
         }
         return;
+    case MT_BY_LABEL:
+    case MT_BY_REGION:
+        if (row->key) {
+            mt_text_safe(b, mt_snapshot_str(s, row->key));
+        } else {
+            mt_buf_text(b, by == MT_BY_LABEL ? "(no label)" : "(not compiled)");
+        }
+        return;
+    case MT_BY_NODE: add_node(b, s, row->key); return;
     case MT_BY_STREAM: mt_stream_label(b, s, (uint16_t)row->key); return;
     case MT_BY_POOL: add_pool(b, s, row->key); return;
     case MT_BY_CATEGORY: mt_buf_text(b, mt_category_name((enum mt_category)row->key)); return;

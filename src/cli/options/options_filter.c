@@ -157,6 +157,12 @@ static enum mt_status parse_not_frame(void *field, const char *text, struct mt_e
     return mt_regex_compile(&f->not_frame, &f->has_not_frame, text, err);
 }
 
+static enum mt_status parse_label(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_filter *f = field;
+    return mt_regex_compile(&f->label, &f->has_label, text, err);
+}
+
 /* The parsers take the whole filter: offset 0. */
 #define AT(field) offsetof(struct mt_filter, field)
 
@@ -177,6 +183,9 @@ const struct mt_option MT_FILTER_OPTIONS[] = {
     MT_OPT_CUSTOM(0, "frame", 0, "REGEX", parse_frame,
                   "only stacks with a frame \"file:line name\" that matches", .common = true),
     MT_OPT_CUSTOM(0, "not-frame", 0, "REGEX", parse_not_frame, "only stacks without such a frame"),
+    MT_OPT_CUSTOM(0, "label", 0, "REGEX", parse_label,
+                  "only memory whose label (what the program said of it, or its region of "
+                  "torch.compile) matches"),
     MT_OPT_FLAG(0, "live", AT(live_only), "only memory that is never freed in the trace"),
     MT_OPT_FLAG(0, "freed", AT(freed_only), "only memory that is freed in the trace"),
 };

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "support/checked.h"
+#include "heap/stacks/event_labels.h"
 #include "heap/stacks/frames.h"
 #include "support/hash.h"
 #include "support/mem.h"
@@ -27,8 +28,10 @@ struct holder {
     struct mt_categories categories;
     struct mt_segment_index segments; /* POOL only */
     struct mt_annotation_cursor around;
-    uint32_t *key_of_stack; /* key + 1 of stacks seen, FILE to MODULE only */
-    struct mt_idmap rows;   /* key (or a hash of a folder) -> row */
+    uint32_t *key_of_stack;        /* key + 1 of stacks seen, FILE to MODULE only */
+    struct mt_event_labels labels; /* LABEL only */
+    struct mt_buf text;            /* scratch */
+    struct mt_idmap rows;          /* key (or a hash of a folder) -> row */
 };
 
 static bool passes(const struct holder *h, size_t event)
@@ -69,6 +72,17 @@ static uint64_t frame_identity(const struct holder *h, uint32_t frame)
     }
 }
 
+/* Nodes with the same words are one row. */
+static uint64_t node_identity(struct holder *h, uint32_t frame)
+{
+    if (!frame) {
+        return 0;
+    }
+    mt_buf_reset(&h->text);
+    mt_node_text(&h->text, h->s, frame);
+    return mt_hash_bytes(h->text.n ? h->text.p : "", h->text.n, 4);
+}
+
 static uint32_t frame_key(struct holder *h, uint32_t stack)
 {
     if (!h->key_of_stack[stack]) {
@@ -105,6 +119,7 @@ static uint32_t pool_key(const struct holder *h, uint32_t told, uint64_t addr, u
 struct held {
     uint64_t addr, size;
     uint32_t stack, key;
+    uint32_t event; /* as in mt_peak_row */
     enum mt_category category;
     bool old;
 };
@@ -112,7 +127,9 @@ struct held {
 static struct mt_peak_row *row_of(struct holder *h, uint32_t key)
 {
     bool by_frame = h->o->by >= MT_BY_FILE && h->o->by <= MT_BY_MODULE;
-    uint64_t identity = by_frame ? frame_identity(h, key) : key;
+    uint64_t identity = by_frame                 ? frame_identity(h, key)
+                        : h->o->by == MT_BY_NODE ? node_identity(h, key)
+                                                 : key;
     const uint32_t *found = mt_idmap_find(&h->rows, identity);
     if (found) {
         return &h->out->rows.v[*found];
@@ -134,6 +151,7 @@ static bool add(struct holder *h, const struct held *m)
     if (!row->count || m->size > row->largest) {
         row->largest = m->size;
         row->stack = m->stack;
+        row->event = m->event;
     }
     row->bytes += m->size;
     row->count++;
@@ -154,6 +172,7 @@ static uint32_t key_of(struct holder *h, const struct held *m)
     case MT_BY_FUNCTION:
     case MT_BY_MODULE: return frame_key(h, m->stack);
     case MT_BY_CATEGORY: return (uint32_t)m->category;
+    case MT_BY_NODE: return mt_stack_node(h->s, m->stack);
     default: return m->stack;
     }
 }
@@ -165,6 +184,7 @@ static bool add_event(struct holder *h, uint32_t i)
     struct held m = {.addr = e->addr,
                      .size = e->size,
                      .stack = e->stack,
+                     .event = (uint32_t)global + 1,
                      .category = (enum mt_category)h->categories.events[i]};
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = e->stream; break;
@@ -172,6 +192,8 @@ static bool add_event(struct holder *h, uint32_t i)
         m.key = pool_key(h, mt_event_column_get(h->s, global, MT_COLUMN_POOL), e->addr, e->size);
         break;
     case MT_BY_ANNOTATION: m.key = mt_annotation_cursor_name(&h->around); break;
+    case MT_BY_LABEL: m.key = h->labels.text[global]; break;
+    case MT_BY_REGION: m.key = mt_event_region(h->s, global); break;
     default: m.key = key_of(h, &m); break;
     }
     return add(h, &m);
@@ -193,7 +215,9 @@ static bool add_ghost(struct holder *h, const struct mt_ghost *g)
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = pool_key(h, 0, g->addr, g->size); break;
-    case MT_BY_ANNOTATION: m.key = 0; break;
+    case MT_BY_ANNOTATION:
+    case MT_BY_LABEL:
+    case MT_BY_REGION: m.key = 0; break;
     default: m.key = key_of(h, &m); break;
     }
     return add(h, &m);
@@ -314,6 +338,9 @@ static int compare_rows(const void *a, const void *b)
 
 static enum mt_status hold(struct holder *h, struct mt_error *err)
 {
+    if (h->o->by == MT_BY_LABEL) {
+        MT_TRY(mt_event_labels_init(&h->labels, h->s, err));
+    }
     MT_TRY(mt_categories_find(&h->categories, h->o->rules, h->r, err));
     if (h->o->by == MT_BY_POOL) {
         MT_TRY(mt_segment_index_init(&h->segments, h->s, h->r->device, err));
@@ -341,6 +368,8 @@ enum mt_status mt_peak_find(struct mt_peak *out, const struct mt_snapshot *s,
     struct holder h = {.s = s, .r = r, .f = f, .o = o, .out = out};
     enum mt_status status = hold(&h, err);
     mt_categories_release(&h.categories);
+    mt_event_labels_release(&h.labels);
+    mt_buf_release(&h.text);
     mt_segment_index_release(&h.segments);
     mt_annotation_cursor_release(&h.around);
     mt_mem_free(h.key_of_stack);

@@ -19,7 +19,10 @@ enum mt_peak_by {
     MT_BY_ANNOTATION, /* innermost one that was open at the allocation */
     MT_BY_STREAM,
     MT_BY_POOL,
-    MT_BY_CATEGORY
+    MT_BY_CATEGORY,
+    MT_BY_LABEL,  /* what the program said of it (event_labels.h) */
+    MT_BY_REGION, /* of torch.compile */
+    MT_BY_NODE    /* of a compiled graph, else of the backward pass */
 };
 
 struct mt_peak_options {
@@ -36,9 +39,11 @@ struct mt_peak_row {
     uint64_t preexisting; /* of bytes: older than the trace */
     uint64_t by_category[MT_CATEGORY_COUNT];
     /* What the row stands for: a stack id, a frame id (FILE, LINE, FUNCTION, MODULE; 0: none), a
-     * string id (ANNOTATION; 0: none), an index of streams, a pool key, a category. */
+     * string id (ANNOTATION, LABEL, REGION; 0: none), the frame that names a node (0: none), an
+     * index of streams, a pool key, a category. */
     uint32_t key;
     uint32_t stack; /* of the largest allocation in it */
+    uint32_t event; /* that allocated it: index in mt_snapshot.events + 1; 0: older */
 };
 
 /* A pool key: twice the index in mt_snapshot.pools, plus enum mt_pool_kind. */

@@ -43,6 +43,9 @@ void mt_filter_release(struct mt_filter *f)
     if (f->has_not_frame) {
         regfree(&f->not_frame);
     }
+    if (f->has_label) {
+        regfree(&f->label);
+    }
     mt_filter_init(f);
 }
 
@@ -50,8 +53,8 @@ bool mt_filter_is_open(const struct mt_filter *f)
 {
     return f->device < 0 && !f->has_stream && f->pool == MT_POOL_ANY && f->size_min == 0 &&
            f->size_max == UINT64_MAX && f->event_min == 0 && f->event_max == UINT64_MAX &&
-           !f->has_time && !f->annotation && !f->has_frame && !f->has_not_frame && !f->live_only &&
-           !f->freed_only;
+           !f->has_time && !f->annotation && !f->has_frame && !f->has_not_frame && !f->has_label &&
+           !f->live_only && !f->freed_only;
 }
 
 /* ---- annotations ---- */
@@ -258,6 +261,51 @@ static enum mt_status init_verdicts(struct mt_filtered *f, struct mt_error *err)
     return f->frame_verdict && f->stack_verdict ? match_frames(f, err) : mt_fail_nomem(err);
 }
 
+/* ---- labels ---- */
+
+static bool match_text(struct mt_filtered *f, uint32_t id)
+{
+    struct mt_buf text = {0};
+    bool ok = true;
+    if (f->text_verdict[id] != UNKNOWN) {
+        return true;
+    }
+    mt_buf_str(&text, mt_str_head(mt_snapshot_str(f->snapshot, id), MT_ASKED_BYTES));
+    mend_characters(&text);
+    bool yes = id && !text.failed && text.n > 0 && matches(&f->filter->label, text.p, &ok);
+    f->text_verdict[id] = yes ? YES : NO;
+    ok &= !text.failed;
+    mt_buf_release(&text);
+    return ok;
+}
+
+/* All texts at once, where running out of memory can still be told. */
+static enum mt_status init_labels(struct mt_filtered *f, struct mt_error *err)
+{
+    MT_TRY(mt_event_labels_init(&f->labels, f->snapshot, err));
+    f->text_verdict = mt_mem_zalloc(f->snapshot->n_strings, 1);
+    bool ok = f->text_verdict != NULL;
+    for (size_t i = 0; ok && i < f->snapshot->n_events; i++) {
+        ok = match_text(f, f->labels.text[i]) && match_text(f, mt_event_region(f->snapshot, i));
+    }
+    return ok && has_memory_left() ? MT_OK : mt_fail_nomem(err);
+}
+
+/* `alloc` is the event of an allocation, or MT_NO_ALLOC. */
+static bool passes_label(const struct mt_filtered *f, uint32_t alloc)
+{
+    if (!f->text_verdict) {
+        return true;
+    }
+    return alloc != MT_NO_ALLOC && (f->text_verdict[f->labels.text[alloc]] == YES ||
+                                    f->text_verdict[mt_event_region(f->snapshot, alloc)] == YES);
+}
+
+static bool event_passes_label(const struct mt_filtered *f, size_t at)
+{
+    return !f->text_verdict || passes_label(f, f->labels.alloc_of[at]);
+}
+
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
                                 const struct mt_snapshot *s, struct mt_error *err)
 {
@@ -267,6 +315,9 @@ enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *f
     }
     if (filter->has_frame || filter->has_not_frame) {
         MT_TRY(init_verdicts(f, err));
+    }
+    if (filter->has_label) {
+        MT_TRY(init_labels(f, err));
     }
     return filter->pool == MT_POOL_ANY ? MT_OK : init_indexes(f, err);
 }
@@ -280,6 +331,8 @@ void mt_filtered_release(struct mt_filtered *f)
     mt_vec_release(&f->spans);
     mt_mem_free(f->frame_verdict);
     mt_mem_free(f->stack_verdict);
+    mt_mem_free(f->text_verdict);
+    mt_event_labels_release(&f->labels);
     mt_mem_free(f->first_us);
     *f = (struct mt_filtered){0};
 }
@@ -368,7 +421,10 @@ bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b)
     }
     const struct mt_segment *segment = segment_of(f->snapshot, b);
     return (!segment || mt_filtered_segment(f, segment)) && passes_size(f->filter, b->size) &&
-           mt_filtered_stack(f, b->stack);
+           mt_filtered_stack(f, b->stack) &&
+           (!f->text_verdict ||
+            (segment &&
+             passes_label(f, mt_event_labels_live(&f->labels, segment->device, b->addr))));
 }
 
 /* ---- events ---- */
@@ -436,5 +492,6 @@ bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index)
            index < filter->event_max && passes_size(filter, e->size) &&
            passes_stream(f, e->stream) && passes_time(f, device, e->time_us) &&
            (!filter->annotation || in_annotation(f, device, e->time_us)) &&
-           mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, at);
+           mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, at) &&
+           event_passes_label(f, at);
 }

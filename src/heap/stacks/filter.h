@@ -5,6 +5,7 @@
 
 #include <regex.h>
 
+#include "heap/stacks/event_labels.h"
 #include "heap/walk/query.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
@@ -34,7 +35,8 @@ struct mt_filter {
     bool time_is_absolute;            /* else since the device's first event */
     int64_t time_min_us, time_max_us; /* both ends inside */
     const char *annotation;           /* only inside annotations of this name; NULL: all */
-    bool has_frame, has_not_frame;
+    bool has_frame, has_not_frame, has_label;
+    regex_t label;            /* for the label of an allocation or its region (event_labels.h) */
     regex_t frame, not_frame; /* of mt_filter_compile; for mt_frame_path:line mt_frame_function */
     bool live_only, freed_only;
 };
@@ -64,9 +66,11 @@ struct mt_annotation_span {
 struct mt_filtered {
     const struct mt_filter *filter;
     const struct mt_snapshot *snapshot;
-    unsigned char *frame_verdict; /* by frame id; NULL without frame filters */
-    unsigned char *stack_verdict; /* by stack id: 0 unknown, 1 yes, 2 no; NULL likewise */
-    int64_t *first_us;            /* of each trace, MT_NO_TIME where it gives no times */
+    unsigned char *frame_verdict;  /* by frame id; NULL without frame filters */
+    unsigned char *stack_verdict;  /* by stack id: 0 unknown, 1 yes, 2 no; NULL likewise */
+    struct mt_event_labels labels; /* only when a label is asked for */
+    unsigned char *text_verdict;   /* likewise, by string id: 0 unknown, 1 yes, 2 no */
+    int64_t *first_us;             /* of each trace, MT_NO_TIME where it gives no times */
     MT_VEC(struct mt_annotation_span) spans;
     MT_VEC(struct mt_segment_index) indexes; /* of each trace; only when the pool is asked for */
     struct mt_torch_rules rules;             /* likewise */

@@ -19,7 +19,8 @@ struct peak_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
 static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
-                                       "annotation", "stream", "pool", "category", NULL};
+                                       "annotation", "stream", "pool", "category", "label",
+                                       "region",     "node",   NULL};
 
 #define AT(field) offsetof(struct peak_settings, field)
 
@@ -29,7 +30,8 @@ static const struct mt_option OPTIONS[] = {
                   .common = true),
     MT_OPT_CHOICE(0, "by", AT(by), BY_WORDS,
                   "group by stack (default), file, line, function, module, annotation, stream, "
-                  "pool or category",
+                  "pool, category, label (what the program said of it), region (of torch.compile) "
+                  "or node (of a compiled graph or of the backward pass)",
                   .arg = "WHAT", .common = true),
     MT_OPT_TEXT(0, "rules", AT(rules), "FILE",
                 "more rules for categories, taken before the shipped ones"),

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Labels of allocations, joined to them by the address that they name. */
+#include "heap/stacks/event_labels.h"
+
+#include <string.h>
+
+#include "heap/stacks/frames.h"
+#include "support/mem.h"
+
+static uint64_t place_of(int32_t device, uint64_t addr)
+{
+    return mt_hash_mix(addr, (uint32_t)device);
+}
+
+static uint32_t told_text(const struct mt_snapshot *s, size_t event)
+{
+    uint32_t id = mt_event_column_get(s, event, MT_COLUMN_USER_METADATA);
+    return id == s->column_defaults[MT_COLUMN_USER_METADATA] ? 0 : id;
+}
+
+static bool follow(struct mt_event_labels *l, int32_t device, size_t event)
+{
+    const struct mt_event *e = &l->snapshot->events[event];
+    uint64_t place = place_of(device, e->addr);
+    const uint32_t *alive = mt_idmap_find(&l->live, place);
+    uint32_t alloc = alive ? *alive : MT_NO_ALLOC;
+    switch (e->action) {
+    case MT_ACTION_ALLOC:
+        l->alloc_of[event] = (uint32_t)event;
+        l->text[event] = told_text(l->snapshot, event);
+        return mt_idmap_put(&l->live, place, (uint32_t)event);
+    case MT_ACTION_ANNOTATE:
+        if (alloc != MT_NO_ALLOC && told_text(l->snapshot, event)) {
+            l->text[alloc] = told_text(l->snapshot, event);
+        }
+        l->alloc_of[event] = alloc;
+        return true;
+    case MT_ACTION_FREE:
+    case MT_ACTION_FREE_COMPLETED: (void)mt_idmap_remove(&l->live, place, NULL); /* fallthrough */
+    case MT_ACTION_FREE_REQUESTED: l->alloc_of[event] = alloc; return true;
+    default: return true;
+    }
+}
+
+enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_snapshot *s,
+                                    struct mt_error *err)
+{
+    size_t n = s->n_events ? s->n_events : 1;
+    *l = (struct mt_event_labels){.snapshot = s};
+    l->alloc_of = mt_mem_alloc(n, sizeof *l->alloc_of);
+    l->text = mt_mem_zalloc(n, sizeof *l->text);
+    bool ok = l->alloc_of && l->text;
+    if (ok) {
+        memset(l->alloc_of, 0xff, n * sizeof *l->alloc_of);
+    }
+    for (size_t d = 0; ok && d < s->n_traces; d++) {
+        for (size_t i = 0; ok && i < s->traces[d].n; i++) {
+            ok = follow(l, (int32_t)d, s->traces[d].first + i);
+        }
+    }
+    return ok ? MT_OK : mt_fail_nomem(err);
+}
+
+void mt_event_labels_release(struct mt_event_labels *l)
+{
+    mt_mem_free(l->alloc_of);
+    mt_mem_free(l->text);
+    mt_idmap_release(&l->live);
+    *l = (struct mt_event_labels){0};
+}
+
+uint32_t mt_event_labels_live(const struct mt_event_labels *l, int32_t device, uint64_t addr)
+{
+    const uint32_t *alive = mt_idmap_find(&l->live, place_of(device, addr));
+    return alive ? *alive : MT_NO_ALLOC;
+}
+
+uint32_t mt_event_region(const struct mt_snapshot *s, size_t event)
+{
+    uint32_t id = mt_event_column_get(s, event, MT_COLUMN_COMPILE_CONTEXT);
+    return id == s->column_defaults[MT_COLUMN_COMPILE_CONTEXT] ? 0 : id;
+}
+
+/* ---- nodes ---- */
+
+static struct mt_str extra_text(const struct mt_snapshot *s, uint32_t frame, const char *key)
+{
+    uint32_t extra = s->frames[frame].extra;
+    const struct mt_value *v = extra ? mt_extra_find(s, extra, key) : NULL;
+    return v && v->kind == MT_VALUE_STR ? mt_snapshot_str(s, v->u.id) : MT_STR("");
+}
+
+uint32_t mt_stack_node(const struct mt_snapshot *s, uint32_t stack)
+{
+    const struct mt_stack *k = &s->stacks[stack];
+    for (uint32_t i = 0; i < k->n; i++) {
+        uint32_t frame = s->stack_frames[k->first + i];
+        if (extra_text(s, frame, "fx_node_name").n > 0) {
+            return frame;
+        }
+    }
+    return mt_stack_backward_node(s, stack);
+}
+
+void mt_node_text(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame)
+{
+    struct mt_str name = extra_text(s, frame, "fx_node_name");
+    struct mt_str target = extra_text(s, frame, "fx_node_target");
+    if (name.n == 0) {
+        mt_name_short(b, mt_snapshot_str(s, s->frames[frame].name));
+        return;
+    }
+    mt_buf_str(b, name);
+    if (target.n) {
+        mt_buf_text(b, " (");
+        mt_buf_str(b, target);
+        mt_buf_char(b, ')');
+    }
+    struct mt_buf place = {0};
+    if (mt_traceback_place(&place, extra_text(s, frame, "fx_original_trace"))) {
+        mt_buf_text(b, ", ");
+        mt_buf_str(b, mt_buf_view(&place));
+    }
+    b->failed |= place.failed;
+    mt_buf_release(&place);
+}
+
+/* ---- the forward pass ---- */
+
+const struct mt_value *mt_event_forward(const struct mt_snapshot *s, size_t event)
+{
+    uint32_t extra = mt_event_column_get(s, event, MT_COLUMN_EXTRA);
+    const struct mt_value *v = extra ? mt_extra_find(s, extra, "forward_frames") : NULL;
+    return v && v->kind == MT_VALUE_LIST && v->n > 0 ? v : NULL;
+}
+
+/* What stands between `begin` and the next `end`. */
+static bool between(struct mt_str s, struct mt_str begin, const char *ends, struct mt_str *out)
+{
+    size_t at = mt_str_find(s, begin);
+    if (at == SIZE_MAX) {
+        return false;
+    }
+    at += begin.n;
+    size_t end = at;
+    while (end < s.n && !strchr(ends, s.p[end])) {
+        end++;
+    }
+    *out = (struct mt_str){s.p + at, end - at};
+    return end > at;
+}
+
+bool mt_traceback_place(struct mt_buf *b, struct mt_str line)
+{
+    struct mt_str file, number, name;
+    if (!between(line, MT_STR("File \""), "\"\n", &file) ||
+        !between(line, MT_STR(", line "), ",\n ", &number)) {
+        return false;
+    }
+    mt_buf_str(b, mt_str_basename(file));
+    mt_buf_char(b, ':');
+    mt_buf_str(b, number);
+    if (between(line, MT_STR(", in "), "\n", &name)) {
+        mt_buf_char(b, ' ');
+        mt_buf_str(b, name);
+    }
+    return true;
+}

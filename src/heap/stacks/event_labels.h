@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program itself said about an allocation: the text set at the time (user_metadata), or a
+ * later annotation of its memory (action annotate), which goes before; the region of torch.compile
+ * that it belongs to (compile_context); the node of a compiled graph (fx_node_name of a frame) or
+ * of the backward pass; the forward pass that the memory of a backward pass belongs to.
+ */
+#ifndef MEMTOOL_HEAP_STACKS_EVENT_LABELS_H
+#define MEMTOOL_HEAP_STACKS_EVENT_LABELS_H
+
+#include "snapshot/model/model.h"
+#include "support/error.h"
+#include "support/hash.h"
+
+#define MT_NO_ALLOC UINT32_MAX
+
+struct mt_event_labels {
+    const struct mt_snapshot *snapshot; /* borrowed */
+    /* By index in mt_snapshot.events: the alloc that an alloc or a free is of, MT_NO_ALLOC for
+     * others; and of an alloc its text, a string id, 0: none. */
+    uint32_t *alloc_of, *text;
+    struct mt_idmap live; /* what is alive at the end: device and address -> alloc */
+};
+
+/* Linear, 8 bytes an event. Errors: MT_NOMEM. Release it also after a failure. */
+enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_snapshot *s,
+                                    struct mt_error *err) MT_NODISCARD;
+void mt_event_labels_release(struct mt_event_labels *l);
+
+/* The alloc of what lives at an address of a device at the end; MT_NO_ALLOC. */
+uint32_t mt_event_labels_live(const struct mt_event_labels *l, int32_t device, uint64_t addr);
+
+/* The string id of the region, "Torch-Compiled Region: 0/0"; 0: none. */
+uint32_t mt_event_region(const struct mt_snapshot *s, size_t event);
+
+/* The frame that names the node of a stack: the innermost with fx_node_name, else that of the
+ * backward pass; 0: none. O(frames). */
+uint32_t mt_stack_node(const struct mt_snapshot *s, uint32_t stack);
+
+/* "mm_3 (aten.mm), orig.py:7 forward" of such a frame, or "MmBackward0 (backward)". Not made safe
+ * for terminals. */
+void mt_node_text(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame);
+
+/* The lines of the forward pass that an event names, the innermost call last, as a LIST of strings;
+ * NULL: none. */
+const struct mt_value *mt_event_forward(const struct mt_snapshot *s, size_t event);
+
+/* "fwd.py:3 forward" of a line that Python's traceback prints; false for any other. */
+bool mt_traceback_place(struct mt_buf *b, struct mt_str line);
+
+#endif
