@@ -208,6 +208,9 @@ enum mt_status mt_time_range_parse(struct mt_str s, int64_t *min_us, int64_t *ma
 /* `parse` of an option --at WHEN; the field is a struct mt_moment. */
 enum mt_status mt_at_parse(void *field, const char *text, struct mt_error *err);
 
+/* `parse` of an option --period EVENTS|NAME; the field is a struct mt_period_options. */
+enum mt_status mt_period_parse(void *field, const char *text, struct mt_error *err);
+
 /* Prints "memtool: FILE: text" and "hint: ..." to cli->err; returns the exit code of err->code. */
 int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err);
 

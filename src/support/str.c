@@ -45,6 +45,21 @@ size_t mt_str_find(struct mt_str s, struct mt_str part)
     return SIZE_MAX;
 }
 
+bool mt_path_contains(struct mt_str path, struct mt_str part)
+{
+    for (size_t i = 0; i + part.n <= path.n; i++) {
+        size_t k = 0;
+        while (k < part.n &&
+               (path.p[i + k] == part.p[k] || (path.p[i + k] == '\\' && part.p[k] == '/'))) {
+            k++;
+        }
+        if (k == part.n) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct mt_str mt_str_basename(struct mt_str path)
 {
     path = mt_str_tail(path, MT_BASENAME_BYTES);

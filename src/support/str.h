@@ -55,6 +55,9 @@ static inline struct mt_str mt_str_tail(struct mt_str s, size_t n)
     return s.n > n ? (struct mt_str){s.p + (s.n - n), n} : s;
 }
 
+/* Whether `part`, written with '/', is in the path, which may be written with '\\'. */
+bool mt_path_contains(struct mt_str path, struct mt_str part);
+
 /* What stands behind the last '/' or '\\', all of it when there is none; of the last 1,024 bytes:
  * no file system has longer names, and a hostile one is asked for again and again. */
 enum { MT_BASENAME_BYTES = 1024 };

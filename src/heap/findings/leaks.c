@@ -236,6 +236,7 @@ static bool add_growth(const struct table *t, struct mt_leaks *out, size_t row, 
         .live_bytes = bytes[t->n - 1],
         .count = t->count[row * t->n + t->n - 1],
         .first_bytes = bytes[0],
+        .first_count = t->count[row * t->n],
     };
     out->bytes_per_step += g.bytes_per_step;
     return mt_vec_push(&out->stacks, g);
@@ -327,17 +328,51 @@ static bool has_filled(const struct mt_leaks *l)
     return l->filled_bytes && after > before && after - before >= l->filled_bytes / 2;
 }
 
+/* Whether most of the growth is of as many tensors as before, each made anew. */
+static bool is_regrown(const struct mt_leaks *l)
+{
+    int64_t regrown = 0;
+    for (size_t i = 0; i < l->stacks.n; i++) {
+        const struct mt_growth *g = &l->stacks.v[i];
+        regrown += g->count == g->first_count ? g->bytes_per_step : 0;
+    }
+    return regrown > l->bytes_per_step / 2;
+}
+
+/* Whether more is given back in a step than it keeps, so that it cannot be a layer's. */
+static bool gives_back(const struct mt_leaks *l)
+{
+    uint64_t kept = (uint64_t)l->bytes_per_step;
+    uint64_t low = l->live.v[l->live.n - 1];
+    return l->last_peak > low && l->last_peak - low >= 2 * kept;
+}
+
+/* Why growth above the line is no proof of a leak; MT_LEAK_RISES where it is. */
+static enum mt_leak_reason doubt(const struct mt_leaks *l)
+{
+    const struct mt_periods *p = &l->periods;
+    if (l->live.v[l->live.n - 1] < l->live.v[0]) {
+        return MT_LEAK_OUTWEIGHED;
+    }
+    if (p->source == MT_PERIOD_DETECTED && !p->of_frames && !gives_back(l)) {
+        return MT_LEAK_LAYERS;
+    }
+    return p->passes.n && !p->learns && is_regrown(l) ? MT_LEAK_REGROWN : MT_LEAK_RISES;
+}
+
 static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
 {
     if (out->stacks.n) {
         qsort(out->stacks.v, out->stacks.n, sizeof *out->stacks.v, compare_growth);
     }
     bool above = out->bytes_per_step > 0 && (uint64_t)out->bytes_per_step > o->threshold;
-    out->verdict = above ? MT_LEAK_YES : MT_LEAK_NO;
-    out->reason = above                     ? MT_LEAK_RISES
+    out->reason = above                     ? doubt(out)
                   : out->bytes_per_step > 0 ? MT_LEAK_BELOW_LINE
                   : has_filled(out)         ? MT_LEAK_FILLED
                                             : MT_LEAK_FLAT;
+    out->verdict = !above                         ? MT_LEAK_NO
+                   : out->reason == MT_LEAK_RISES ? MT_LEAK_YES
+                                                  : MT_LEAK_UNKNOWN;
     if (o->capacity && out->bytes_per_step > 0) {
         uint64_t room = o->capacity > out->last_peak ? o->capacity - out->last_peak : 0;
         out->has_steps_left = true;
@@ -417,12 +452,13 @@ enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
                              const struct mt_leak_options *o, struct mt_error *err)
 {
     *out = (struct mt_leaks){.device = r->device, .threshold = o->threshold};
-    MT_TRY(mt_periods_find(&out->periods, s, r, &o->period, err));
+    MT_TRY(mt_periods_find(&out->periods, r, &o->period, err));
     size_t whole = mt_periods_count(&out->periods);
     if (whole < MT_PERIODS_NEEDED) {
-        out->reason = r->n == 0                ? MT_LEAK_NO_EVENTS
-                      : !out->periods.bounds.n ? MT_LEAK_NO_PERIOD
-                                               : MT_LEAK_TOO_SHORT;
+        out->reason = r->n == 0                    ? MT_LEAK_NO_EVENTS
+                      : out->periods.passes.n == 1 ? MT_LEAK_ONE_PASS
+                      : !out->periods.bounds.n     ? MT_LEAK_NO_PERIOD
+                                                   : MT_LEAK_TOO_SHORT;
         return MT_OK;
     }
     struct walk w = {.s = s, .r = r, .f = f, .out = out};

@@ -24,8 +24,14 @@ enum mt_leak_verdict { MT_LEAK_UNKNOWN, MT_LEAK_NO, MT_LEAK_YES };
 enum mt_leak_reason {
     MT_LEAK_NO_EVENTS,
     MT_LEAK_NO_PERIOD,
+    MT_LEAK_ONE_PASS,  /* the model is called once */
     MT_LEAK_TOO_SHORT, /* fewer whole periods than MT_PERIODS_NEEDED */
-    MT_LEAK_FLAT,      /* nothing rises in every third of the run */
+    MT_LEAK_LAYERS,  /* only sizes tell what repeats, and each round keeps most of what it takes: it
+                        may be the layers of one pass */
+    MT_LEAK_REGROWN, /* in a program that does not learn: as many tensors, each time larger; a cache
+                        of what was generated looks so, and a list that grows */
+    MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls */
+    MT_LEAK_FLAT,       /* nothing rises in every third of the run */
     MT_LEAK_FILLED, /* something rose and then stayed, and all memory with it: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
     MT_LEAK_RISES,
@@ -40,6 +46,7 @@ struct mt_growth {
     uint64_t live_bytes;  /* alive at the end of the last whole period */
     uint64_t count;       /* the same, allocations */
     uint64_t first_bytes; /* alive at the end of the first counted period */
+    uint64_t first_count; /* the same, allocations */
 };
 
 struct mt_leaks {

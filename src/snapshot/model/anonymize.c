@@ -16,6 +16,7 @@
 
 #include "support/arena.h"
 #include "snapshot/model/step_name.h"
+#include "torch/frame_class.h"
 
 /* ---- a keyed hash: SipHash-2-4 (Aumasson and Bernstein 2012) ---- */
 
@@ -145,9 +146,18 @@ static size_t masked_length(const char *p, size_t n, enum role role)
     return end;
 }
 
+/* leaks and steps must find the same parts of the program. */
+static void put_kind(struct masking *m, unsigned kind)
+{
+    if (kind) {
+        mt_buf_printf(&m->scratch, "%c%02u", MT_FRAME_KIND_SIGN, kind);
+    }
+}
+
 static void mask(struct masking *m, struct mt_str s, enum role role)
 {
     mt_buf_reset(&m->scratch);
+    put_kind(m, role == ROLE_FILE ? mt_frame_file_kind(s) : 0);
     for (size_t i = 0; i < s.n;) {
         size_t n = 0;
         while (i + n < s.n && is_word(s.p[i + n])) {
@@ -167,6 +177,7 @@ static void mask(struct masking *m, struct mt_str s, enum role role)
         }
         i += n;
     }
+    put_kind(m, role == ROLE_NAME ? mt_frame_name_kind(s) : 0);
     for (int rank = role == ROLE_ANNOTATION ? mt_step_name_rank(s) : 0; rank > 0; rank--) {
         mt_buf_char(&m->scratch, MT_STEP_NAME_SIGN); /* leaks must find the same steps */
     }
@@ -210,6 +221,7 @@ static bool is_category(const struct masking *m, uint32_t id)
         MT_STR_INIT("unknown"),    MT_STR_INIT("input"),           MT_STR_INIT("temporary"),
         MT_STR_INIT("activation"), MT_STR_INIT("gradient"),        MT_STR_INIT("autograd_detail"),
         MT_STR_INIT("parameter"),  MT_STR_INIT("optimizer_state"), MT_STR_INIT("kv_cache"),
+        MT_STR_INIT("workspace"),
     };
     return is_one_of(m, id, categories, MT_COUNT(categories));
 }

@@ -17,27 +17,10 @@ struct leaks_settings {
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
 
-/* A number is events; anything else is an annotation's name. */
-static enum mt_status parse_period(void *field, const char *text, struct mt_error *err)
-{
-    struct mt_period_options *o = field;
-    *o = (struct mt_period_options){0};
-    if (mt_u64_parse(mt_str_from(text), &o->events)) {
-        return o->events ? MT_OK
-                         : mt_fail(err, MT_USAGE, MT_NO_OFFSET, "a period has at least 1 event");
-    }
-    if (!*text) {
-        return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
-                       "a number of events or the name of an annotation is needed");
-    }
-    o->annotation = text;
-    return MT_OK;
-}
-
 #define AT(field) offsetof(struct leaks_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    MT_OPT_CUSTOM(0, "period", AT(period), "EVENTS|NAME", parse_period,
+    MT_OPT_CUSTOM(0, "period", AT(period), "EVENTS|NAME", mt_period_parse,
                   "a step is so many events, or begins where the annotation NAME starts",
                   .common = true),
     MT_OPT_SIZE(0, "threshold", AT(threshold), "SIZE",

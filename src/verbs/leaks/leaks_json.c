@@ -21,6 +21,7 @@ static void put_period(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     if (l->periods.source == MT_PERIOD_DETECTED) {
         mt_put_item(p, o, "frames", mt_json_frames(s, l->periods.stack));
     }
+    mt_put_known(p, o, "passes", l->periods.passes.n > 0, l->periods.passes.n);
 }
 
 static void put_slopes(struct mt_put *p, cJSON *root, const struct mt_leaks *l)
@@ -100,8 +101,9 @@ enum mt_status mt_report_leaks_json(const struct mt_report *r, const struct mt_s
                                     struct mt_error *err)
 {
     static const char *const VERDICT[] = {"unknown", "no_leak", "leak"};
-    static const char *const REASON[] = {"no_events", "no_period",  "too_short", "flat",
-                                         "filled",    "below_line", "rises",     "given_back"};
+    static const char *const REASON[] = {"no_events", "no_period",  "one_pass",   "too_short",
+                                         "layers",    "regrown",    "outweighed", "flat",
+                                         "filled",    "below_line", "rises",      "given_back"};
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "leaks/1");
     mt_put_text(&p, root, "verdict", VERDICT[x->leaks->verdict]);

@@ -19,9 +19,32 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
     switch (l->reason) {
     case MT_LEAK_NO_EVENTS: mt_sentence_add(b, "the file has no events to judge by"); break;
     case MT_LEAK_NO_PERIOD: mt_sentence_add(b, "nothing in the trace repeats often enough"); break;
+    case MT_LEAK_ONE_PASS:
+        mt_sentence_add(b, "the trace holds one pass of the model; a leak shows from step to step");
+        break;
     case MT_LEAK_TOO_SHORT:
+        if (steps == 0) {
+            mt_sentence_add(b,
+                            "the trace holds one step at most, and at least %d whole ones are "
+                            "needed",
+                            MT_PERIODS_NEEDED);
+            break;
+        }
         mt_sentence_add(b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
                         steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
+        break;
+    case MT_LEAK_LAYERS:
+        mt_sentence_add(b, "live memory grows, but without call stacks the layers of one pass look "
+                           "like steps that keep memory");
+        break;
+    case MT_LEAK_REGROWN:
+        mt_sentence_add(b,
+                        "tensors are made anew, larger in each step; a cache of generated tokens "
+                        "grows so, and so does a tensor that is appended to");
+        break;
+    case MT_LEAK_OUTWEIGHED:
+        mt_sentence_add(b,
+                        "some lines hold more from step to step, but live memory as a whole falls");
         break;
     case MT_LEAK_FLAT:
         mt_sentence_add(b, "what stays alive from step to step does not grow");
