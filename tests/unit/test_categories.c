@@ -20,6 +20,7 @@ static enum mt_category category_of(const char *rules, const char *file, const c
     struct make_frame frames[] = {{"/home/me/train.py", 3, "main"}, {file, 1, name}};
     uint32_t stack = make_stack_of(&m, frames, 2);
     make_event(&m, MT_ACTION_ALLOC, 0x1000, 512, stack);
+    make_event(&m, MT_ACTION_FREE_COMPLETED, 0x1000, 512, 0); /* else it outlives its step */
     make_end(&m);
     struct mt_replay r;
     struct mt_error err;
@@ -143,6 +144,151 @@ START_TEST(lifetimes_decide)
 }
 END_TEST
 
+/* A training step after step: what each allocation is, by what is around it. */
+struct want {
+    uint64_t size;
+    uint32_t stack;
+    bool freed; /* at the end of its step */
+    enum mt_category want;
+};
+
+/* Three steps; the rows with `once` are of the first alone. */
+static void check_steps(struct make *m, const struct want *once, size_t n_once,
+                        const struct want *each, size_t n_each)
+{
+    enum { MOST = 64 };
+    uint64_t addr = 0x100000, gone[MOST];
+    enum mt_category want[MOST];
+    size_t events[MOST], n = 0, count = 0;
+    for (int step = 0; step < 3; step++) {
+        size_t n_gone = 0, from = step ? n_once : 0;
+        for (size_t k = from; k < n_once + n_each; k++) {
+            const struct want *w = k < n_once ? &once[k] : &each[k - n_once];
+            events[n] = count++;
+            want[n++] = w->want;
+            make_event(m, MT_ACTION_ALLOC, addr, w->size, w->stack);
+            gone[n_gone] = addr;
+            n_gone += w->freed;
+            addr += 1 << 20 << 8;
+        }
+        for (size_t k = 0; k < n_gone; k++, count++) {
+            make_event(m, MT_ACTION_FREE_COMPLETED, gone[k], 512, 0);
+        }
+    }
+    make_end(m);
+    struct mt_replay r;
+    struct mt_error err;
+    struct mt_categories c;
+    struct mt_rules *rules = rules_of("");
+    ck_assert_int_eq(mt_replay_init(&r, &m->s, 0, &err), MT_OK);
+    ck_assert_int_eq(mt_categories_find(&c, rules, &r, &err), MT_OK);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_msg(c.events[events[i]] == want[i], "event %zu: %s, not %s", events[i],
+                      mt_category_name((enum mt_category)c.events[events[i]]),
+                      mt_category_name(want[i]));
+    }
+    mt_categories_release(&c);
+    mt_replay_release(&r);
+    mt_rules_free(rules);
+    make_free(m);
+}
+
+static uint32_t model_stack(struct make *m)
+{
+    struct make_frame frames[] = {{"/home/me/train.py", 6, "main"},
+                                  {"/x/torch/nn/modules/module.py", 1790, "_call_impl"},
+                                  {"/home/me/model.py", 9, "forward"},
+                                  {"/x/torch/nn/modules/module.py", 1790, "_call_impl"},
+                                  {"/x/torch/nn/modules/linear.py", 134, "forward"}};
+    return make_stack_of(m, frames, MT_COUNT(frames));
+}
+
+/* Workspaces by their size, SGD's momentum by its life, inputs by their place. */
+START_TEST(evidence_of_a_step)
+{
+    struct make m;
+    make_begin(&m);
+    uint32_t forward = model_stack(&m), backward = mt_builder_stack(m.b, NULL, 0);
+    uint32_t setup = make_stack(&m, "/x/torch/nn/modules/module.py", 1, "_apply");
+    uint32_t sgd = make_stack(&m, "/x/torch/optim/sgd.py", 455, "_multi_tensor_sgd");
+    uint32_t input = make_stack(&m, "/home/me/train.py", 5, "main");
+    const uint64_t mib = 1 << 20;
+    const struct want once[] = {
+        {7 * mib, setup, false, MT_CATEGORY_PARAMETER},
+        {32 * mib, forward, false, MT_CATEGORY_WORKSPACE},
+        {mib, forward, false, MT_CATEGORY_WORKSPACE},
+        {32 * mib, backward, false, MT_CATEGORY_WORKSPACE},
+        {7 * mib, sgd, false, MT_CATEGORY_OPTIMIZER_STATE},
+    };
+    const struct want each[] = {
+        {3 * mib, input, true, MT_CATEGORY_INPUT},
+        {32 * mib, forward, true, MT_CATEGORY_ACTIVATION},
+        {7 * mib, backward, true, MT_CATEGORY_GRADIENT},
+        {7 * mib, sgd, true, MT_CATEGORY_TEMPORARY},
+    };
+    check_steps(&m, once, MT_COUNT(once), each, MT_COUNT(each));
+}
+END_TEST
+
+/* No stack says what functions of the user's make; their sizes are those of the gradients. */
+START_TEST(evidence_of_sizes)
+{
+    struct make m;
+    make_begin(&m);
+    uint32_t forward = model_stack(&m), backward = mt_builder_stack(m.b, NULL, 0);
+    uint32_t make_weights = make_stack(&m, "/home/me/train.py", 2, "weights");
+    uint32_t update = make_stack(&m, "/home/me/train.py", 40, "update");
+    uint32_t log = make_stack(&m, "/home/me/log.py", 4, "remember");
+    const struct want once[] = {
+        {5120, make_weights, false, MT_CATEGORY_PARAMETER},
+        {7168, make_weights, false, MT_CATEGORY_PARAMETER},
+    };
+    const struct want each[] = {
+        {4096, forward, true, MT_CATEGORY_ACTIVATION},
+        {5120, backward, true, MT_CATEGORY_GRADIENT},
+        {7168, backward, true, MT_CATEGORY_GRADIENT},
+        {9216, log, false, MT_CATEGORY_UNKNOWN},
+        {5120, update, false, MT_CATEGORY_OPTIMIZER_STATE},
+        {7168, update, false, MT_CATEGORY_OPTIMIZER_STATE},
+    };
+    check_steps(&m, once, MT_COUNT(once), each, MT_COUNT(each));
+}
+END_TEST
+
+/* Parameters and both moments are older than the trace: three of each gradient's size. */
+START_TEST(older_memory_by_sizes)
+{
+    struct make m;
+    make_begin(&m);
+    uint32_t forward = model_stack(&m), backward = mt_builder_stack(m.b, NULL, 0);
+    make_event(&m, MT_ACTION_ALLOC, 0x1000, 512, forward);
+    make_event(&m, MT_ACTION_ALLOC, 0x2000, 4096, backward);
+    make_event(&m, MT_ACTION_FREE_COMPLETED, 0x1000, 512, 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        make_event(&m, MT_ACTION_FREE_COMPLETED, 0x10000 + 0x1000 * i, 4096, 0);
+    }
+    make_event(&m, MT_ACTION_FREE_COMPLETED, 0x80000, 6144, 0);
+    make_end(&m);
+    struct mt_replay r;
+    struct mt_error err;
+    struct mt_categories c;
+    struct mt_rules *rules = rules_of("");
+    ck_assert_int_eq(mt_replay_init(&r, &m.s, 0, &err), MT_OK);
+    ck_assert_int_eq(mt_categories_find(&c, rules, &r, &err), MT_OK);
+    static const enum mt_category WANT[] = {MT_CATEGORY_PARAMETER, MT_CATEGORY_OPTIMIZER_STATE,
+                                            MT_CATEGORY_OPTIMIZER_STATE, MT_CATEGORY_UNKNOWN,
+                                            MT_CATEGORY_UNKNOWN};
+    ck_assert_uint_eq(r.ghosts.n, MT_COUNT(WANT));
+    for (size_t i = 0; i < MT_COUNT(WANT); i++) {
+        ck_assert_int_eq(mt_category_of_ghost(&c, &r.ghosts.v[i]), WANT[i]);
+    }
+    mt_categories_release(&c);
+    mt_replay_release(&r);
+    mt_rules_free(rules);
+    make_free(&m);
+}
+END_TEST
+
 START_TEST(words)
 {
     for (int i = 0; i < MT_CATEGORY_COUNT; i++) {
@@ -153,4 +299,5 @@ START_TEST(words)
 }
 END_TEST
 
-UNIT_MAIN("categories", shipped_rules, own_rules_go_first, bad_rules, lifetimes_decide, words)
+UNIT_MAIN("categories", shipped_rules, own_rules_go_first, bad_rules, lifetimes_decide,
+          evidence_of_a_step, evidence_of_sizes, older_memory_by_sizes, words)

@@ -391,3 +391,9 @@ enum mt_category mt_peak_row_category(const struct mt_peak_row *row)
     }
     return (enum mt_category)best;
 }
+
+const char *mt_peak_row_word(const struct mt_peak_row *row)
+{
+    enum mt_category most = mt_peak_row_category(row);
+    return row->by_category[most] >= row->bytes / 10 * 9 ? mt_category_name(most) : "mixed";
+}

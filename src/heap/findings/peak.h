@@ -78,5 +78,7 @@ void mt_peak_release(struct mt_peak *p);
 
 /* The category with most bytes. */
 enum mt_category mt_peak_row_category(const struct mt_peak_row *row);
+/* Its name, where nine tenths are of it, else "mixed". */
+const char *mt_peak_row_word(const struct mt_peak_row *row);
 
 #endif

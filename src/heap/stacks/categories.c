@@ -4,13 +4,7 @@
  * frame of a stack wins; so each frame is matched once, to the first rule that fits it, and a stack
  * takes the least of its frames. The rules of a file are few and the frames thousands, against
  * millions of events. Frames of one file stand together, so that its path is searched once.
- *
- * Stacks cannot tell a gradient from scratch memory of the backward part: autograd runs in a thread
- * of its own, where Python has no frames (the stack is empty in files recorded with
- * stacks="python"). Lifetimes can. What the backward part allocates and frees before the main
- * program allocates again was scratch, the rest are gradients; what the forward part frees before
- * the backward part begins was scratch, the rest are activations. In a trace without a backward
- * part (inference) everything of the forward part stays an activation.
+ * What lifetimes and sizes say besides stands in category_evidence.c.
  */
 #include "heap/stacks/categories.h"
 
@@ -21,6 +15,7 @@
 #include "support/vec.h"
 
 #include "heap/stacks/annotation_cursor.h"
+#include "heap/stacks/category_evidence.h"
 
 static const char *const WORDS[MT_CATEGORY_COUNT] = {
 #define X(name, word) [MT_CATEGORY_##name] = word,
@@ -55,6 +50,7 @@ struct rule {
 struct mt_rules {
     char *text; /* of the user's rules, which point into it */
     MT_VEC(struct rule) list;
+    size_t own; /* the first so many are the user's */
 };
 
 void mt_rules_free(struct mt_rules *r)
@@ -137,7 +133,7 @@ static enum mt_status parse_line(struct mt_rules *r, struct mt_str line, size_t 
         mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "rule in line %zu: '%.*s' is not a category", number,
                 (int)(word.n < 60 ? word.n : 60), word.p);
         return mt_hint(err, "categories: unknown input temporary activation gradient "
-                            "autograd_detail parameter optimizer_state kv_cache");
+                            "autograd_detail parameter optimizer_state kv_cache workspace");
     }
     MT_TRY(parse_tests(line, number, &rule, err));
     return mt_vec_push(&r->list, rule) ? MT_OK : mt_fail_nomem(err);
@@ -168,6 +164,7 @@ enum mt_status mt_rules_new(struct mt_str text, struct mt_rules **out, struct mt
         memcpy(r->text, text.p, text.n);
         status = parse_rules(r, (struct mt_str){r->text, text.n}, err);
     }
+    r->own = r->list.n;
     for (size_t i = 0; status == MT_OK && MT_CATEGORY_RULES[i]; i++) {
         status = parse_line(r, mt_str_from(MT_CATEGORY_RULES[i]), i + 1, err);
     }
@@ -180,22 +177,6 @@ enum mt_status mt_rules_new(struct mt_str text, struct mt_rules **out, struct mt
 }
 
 /* ---- matching ---- */
-
-/* `part` in `path`, where a '\' of the path counts as '/'. */
-static bool path_contains(struct mt_str path, struct mt_str part)
-{
-    for (size_t i = 0; i + part.n <= path.n; i++) {
-        size_t k = 0;
-        while (k < part.n &&
-               (path.p[i + k] == part.p[k] || (path.p[i + k] == '\\' && part.p[k] == '/'))) {
-            k++;
-        }
-        if (k == part.n) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* A C++ frame has its arguments behind the name: "at::native::add(at::Tensor const&)". */
 static bool name_is(struct mt_str name, struct mt_str wanted)
@@ -219,7 +200,7 @@ static void ask_file(struct file_rules *x, struct mt_str file)
     for (size_t i = 0; i < x->rules->list.n; i++) {
         const struct mt_str *t = x->rules->list.v[i].tests;
         x->fits[i] =
-            !t[TEST_ANNOTATION].n && (!t[TEST_FILE].n || path_contains(file, t[TEST_FILE]));
+            !t[TEST_ANNOTATION].n && (!t[TEST_FILE].n || mt_path_contains(file, t[TEST_FILE]));
     }
 }
 
@@ -253,15 +234,16 @@ static unsigned char category_of_rule(const struct mt_rules *r, size_t rule)
 }
 
 /* The category of a stack by the rules of its frames. */
-static unsigned char category_of_stack(const struct mt_rules *r, const struct mt_snapshot *s,
-                                       uint32_t stack, const uint32_t *of_frame)
+static void sort_stack(struct mt_categories *c, const struct mt_rules *r,
+                       const struct mt_snapshot *s, uint32_t stack, const uint32_t *of_frame)
 {
     uint32_t first = UINT32_MAX;
     for (uint32_t k = 0; k < s->stacks[stack].n; k++) {
         uint32_t rule = of_frame[s->stack_frames[s->stacks[stack].first + k]];
         first = rule < first ? rule : first;
     }
-    return category_of_rule(r, first);
+    c->stacks[stack] = category_of_rule(r, first);
+    c->fixed[stack] = first < r->own;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -319,7 +301,8 @@ static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
     unsigned char *named = mt_mem_zalloc(n, 1);
     struct frame_list frames = {0};
     c->stacks = mt_mem_zalloc(n, 1);
-    bool ok = of_frame && named && c->stacks;
+    c->fixed = mt_mem_zalloc(n, sizeof *c->fixed);
+    bool ok = of_frame && named && c->stacks && c->fixed;
     for (size_t i = 0; ok && i < r->n; i++) {
         named[r->events[i].stack] = 1;
     }
@@ -328,8 +311,9 @@ static bool sort_stacks(struct mt_categories *c, const struct mt_rules *rules,
     }
     ok = ok && frames_by_file(s, named, &frames) && match_frames(rules, s, &frames, of_frame);
     for (size_t i = 1; ok && i < s->n_stacks; i++) {
-        c->stacks[i] = named[i] ? category_of_stack(rules, s, (uint32_t)i, of_frame)
-                                : (unsigned char)MT_CATEGORY_UNKNOWN;
+        if (named[i]) {
+            sort_stack(c, rules, s, (uint32_t)i, of_frame);
+        }
     }
     mt_vec_release(&frames);
     mt_mem_free(of_frame);
@@ -388,28 +372,6 @@ static unsigned char guess(const struct sorter *x, size_t global, const struct m
                                                         : MT_CATEGORY_UNKNOWN;
 }
 
-/* From the end to the beginning: which part of the program allocates next. */
-static void apply_lifetimes(struct sorter *x, bool told)
-{
-    const struct mt_replay *r = x->c->replay;
-    uint32_t next_backward = MT_NEVER; /* MT_NEVER: there is none */
-    uint32_t next_other = MT_NEVER;
-    for (size_t i = told ? 0 : r->n; i-- > 0;) {
-        if (mt_event_kind(&r->events[i]) != MT_STEP_ALLOC) {
-            continue;
-        }
-        unsigned char *c = &x->c->events[i];
-        bool backward = *c == MT_CATEGORY_GRADIENT;
-        if (backward && next_other != MT_NEVER && r->partner[i] < next_other) {
-            *c = MT_CATEGORY_TEMPORARY;
-        } else if (*c == MT_CATEGORY_ACTIVATION && next_backward != MT_NEVER &&
-                   r->partner[i] < next_backward) {
-            *c = MT_CATEGORY_TEMPORARY;
-        }
-        *(backward ? &next_backward : &next_other) = (uint32_t)i;
-    }
-}
-
 static void sort_events(struct sorter *x)
 {
     const struct mt_replay *r = x->c->replay;
@@ -424,28 +386,10 @@ static void sort_events(struct sorter *x)
             x->c->events[i] = guess(x, base + i, &r->events[i]);
         }
     }
-    apply_lifetimes(x, x->s->columns[MT_COLUMN_CATEGORY] != NULL);
 }
 
-enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules *rules,
-                                  const struct mt_replay *r, struct mt_error *err)
-{
-    *c = (struct mt_categories){.replay = r};
-    struct sorter x = {.c = c, .rules = rules, .s = r->snapshot};
-    c->events = mt_mem_zalloc(r->n ? r->n : 1, 1);
-    if (!c->events || !sort_stacks(c, rules, r)) {
-        return mt_fail_nomem(err);
-    }
-    enum mt_status status =
-        mt_annotation_cursor_init(&x.at, r->snapshot, r->device, says_category, &x, err);
-    if (status == MT_OK) {
-        sort_events(&x);
-    }
-    mt_annotation_cursor_release(&x.at);
-    return status;
-}
-
-enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+/* By its block's key `category` (mt_view_keep_categories), else by its stack. */
+static enum mt_category guess_ghost(const struct mt_categories *c, const struct mt_ghost *g)
 {
     const struct mt_snapshot *s = c->replay->snapshot;
     uint32_t extra = g->block != MT_NEVER ? s->blocks[g->block].extra : 0;
@@ -460,9 +404,39 @@ enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struc
     return (enum mt_category)c->stacks[g->stack];
 }
 
+enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules *rules,
+                                  const struct mt_replay *r, struct mt_error *err)
+{
+    *c = (struct mt_categories){.replay = r};
+    struct sorter x = {.c = c, .rules = rules, .s = r->snapshot};
+    c->events = mt_mem_zalloc(r->n ? r->n : 1, 1);
+    c->ghosts = mt_mem_zalloc(r->ghosts.n ? r->ghosts.n : 1, 1);
+    if (!c->events || !c->ghosts || !sort_stacks(c, rules, r)) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t i = 0; i < r->ghosts.n; i++) {
+        c->ghosts[i] = (unsigned char)guess_ghost(c, &r->ghosts.v[i]);
+    }
+    enum mt_status status =
+        mt_annotation_cursor_init(&x.at, r->snapshot, r->device, says_category, &x, err);
+    if (status == MT_OK) {
+        sort_events(&x);
+    }
+    mt_annotation_cursor_release(&x.at);
+    bool told = x.s->columns[MT_COLUMN_CATEGORY] != NULL;
+    return status == MT_OK && !told ? mt_categories_weigh(c, err) : status;
+}
+
+enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+{
+    return (enum mt_category)c->ghosts[g - c->replay->ghosts.v];
+}
+
 void mt_categories_release(struct mt_categories *c)
 {
     mt_mem_free(c->stacks);
+    mt_mem_free(c->fixed);
     mt_mem_free(c->events);
+    mt_mem_free(c->ghosts);
     *c = (struct mt_categories){0};
 }

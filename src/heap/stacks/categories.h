@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What memory is for, in the eight words of PyTorch's profiler (torch.profiler._memory_profiler,
- * Category; as of 2.11) and one of memtool's own, kv_cache, which serving is full of. A snapshot
- * does not say it, so rules guess it from call stacks and annotations; what no rule knows is
- * `unknown`, and reports always show how much that is.
+ * Category; as of 2.11) and two of memtool's own: kv_cache, which serving is full of, and
+ * workspace, what cuBLAS takes for itself. A snapshot does not say it, so rules guess it from call
+ * stacks and annotations; what no rule knows is `unknown`, and reports always show how much that
+ * is.
  */
 #ifndef MEMTOOL_HEAP_STACKS_CATEGORIES_H
 #define MEMTOOL_HEAP_STACKS_CATEGORIES_H
@@ -22,7 +23,8 @@
     X(AUTOGRAD_DETAIL, "autograd_detail")                                                          \
     X(PARAMETER, "parameter")                                                                      \
     X(OPTIMIZER_STATE, "optimizer_state")                                                          \
-    X(KV_CACHE, "kv_cache")
+    X(KV_CACHE, "kv_cache")                                                                        \
+    X(WORKSPACE, "workspace")
 
 enum mt_category {
 #define X(name, word) MT_CATEGORY_##name,
@@ -61,21 +63,24 @@ struct mt_categories {
     const struct mt_replay *replay;
     unsigned char *stacks; /* enum mt_category by stack id, UNKNOWN where no rule fits and of
                               stacks that the trace does not name */
+    bool *fixed;           /* by stack id: the user's own rule fits it */
     unsigned char *events; /* enum mt_category by event; 0 where it is no alloc */
+    unsigned char *ghosts; /* enum mt_category by index of replay->ghosts */
 };
 
 /*
  * Sorts all allocations of the trace in r: by the `category` key of the event, else by the rules
  * for its stack, else for the annotations around it. What came from the forward part and was freed
- * before the backward part began is temporary, and so is what the backward part freed itself.
+ * before the backward part began is temporary, and so is what the backward part freed itself; what
+ * an optimizer made and the next pass finds alive is its state. Sizes that match the gradients name
+ * parameters and moments that no stack tells, memory older than the trace among them.
  * Linear. Errors: MT_NOMEM. Release it also after a failure.
  */
 enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules *rules,
                                   const struct mt_replay *r, struct mt_error *err) MT_NODISCARD;
 void mt_categories_release(struct mt_categories *c);
 
-/* Of memory that is older than the trace: by its block's key `category` (mt_view_keep_categories),
- * else by its stack. */
+/* Of one of c->replay->ghosts. */
 enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g);
 
 #endif

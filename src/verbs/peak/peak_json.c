@@ -45,7 +45,7 @@ static void put_row(struct mt_put *p, cJSON *rows, const struct mt_report *r,
         mt_put_str(p, o, "name", mt_buf_view(&b));
         mt_buf_release(&b);
     }
-    mt_put_text(p, o, "category", mt_category_name(mt_peak_row_category(row)));
+    mt_put_text(p, o, "category", mt_peak_row_word(row));
 }
 
 static void put_rows(struct mt_put *p, cJSON *o, const struct mt_report *r,

@@ -115,7 +115,7 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     mt_table_cell(t, "%.1f %%", percent(row->bytes, p->bytes));
     mt_table_count(t, row->count);
     if (has_category(r, p)) {
-        mt_table_cell(t, "%s", mt_category_name(mt_peak_row_category(row)));
+        mt_table_cell(t, "%s", mt_peak_row_word(row));
     }
     mt_buf_reset(b);
     mt_peak_row_label(b, r, s, p->by, row);
@@ -214,7 +214,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
         mt_buf_printf(&b, "%s%s, %.1f %%%s in %s allocation%s, %s\n",
                       mt_color_begin(r, MT_COLOR_HEAD), mt_report_size(r, row->bytes).s,
                       percent(row->bytes, p->bytes), mt_color_end(r), mt_count_text(row->count).s,
-                      row->count == 1 ? "" : "s", mt_category_name(mt_peak_row_category(row)));
+                      row->count == 1 ? "" : "s", mt_peak_row_word(row));
         mt_stack_lines(&b, s, row->key, r, 4);
         add_forward(&b, s, row);
     }
@@ -275,7 +275,7 @@ enum mt_status mt_report_peak_csv(const struct mt_report *r, const struct mt_sna
             mt_table_size(t, row->bytes);
             mt_table_count(t, row->count);
             mt_table_size(t, row->largest);
-            mt_table_cell(t, "%s", mt_category_name(mt_peak_row_category(row)));
+            mt_table_cell(t, "%s", mt_peak_row_word(row));
             mt_buf_reset(&b);
             mt_peak_row_label(&b, r, s, p->by, row);
             mt_table_buf(t, &b);

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Evidence beyond the rules for frames.
+ *
+ * Stacks cannot tell a gradient from scratch memory of the backward part: autograd runs in a thread
+ * of its own, where Python has no frames (the stack is empty in files recorded with
+ * stacks="python"). Lifetimes can. What the backward part allocates and frees before the main
+ * program allocates again was scratch, the rest are gradients; what the forward part frees before
+ * the backward part begins was scratch, the rest are activations; what an optimizer allocates and
+ * the next pass of the model finds alive is its state. In a trace without a backward part
+ * (inference) everything of the forward part stays an activation.
+ *
+ * Sizes tell what no stack does: each parameter that learns has one gradient of its size, and Adam
+ * has two moments of it, SGD one. Memory older than the trace that matches the gradients, all of
+ * them, is parameters, and what is there twice more is the optimizer's.
+ */
+#include "heap/stacks/category_evidence.h"
+
+#include <stdlib.h>
+
+#include "support/hash.h"
+#include "support/units.h"
+#include "support/mem.h"
+#include "support/vec.h"
+
+#include "heap/findings/passes.h"
+#include "heap/stacks/stack_roles.h"
+
+struct weighing {
+    struct mt_categories *c;
+    const struct mt_replay *r;
+    struct mt_stack_roles roles;
+    struct mt_passes passes;
+    struct mt_idmap gradients; /* size -> how many are alive at a time */
+    uint64_t gradient_bytes;
+    uint32_t first_backward; /* event, MT_NEVER without */
+    bool ends_in_oom;
+};
+
+static bool is_alloc(const struct weighing *x, size_t i)
+{
+    return mt_event_kind(&x->r->events[i]) == MT_STEP_ALLOC;
+}
+
+static enum mt_role role_at(const struct weighing *x, size_t i)
+{
+    return mt_stack_role_of(&x->roles, x->r->events[i].stack);
+}
+
+static bool is_fixed(const struct weighing *x, size_t i)
+{
+    return x->c->fixed[x->r->events[i].stack];
+}
+
+/* ---- lifetimes ---- */
+
+/* When each part of the program allocates next; MT_NEVER: not again. */
+struct next {
+    uint32_t backward, other; /* by category: of the backward part, of all else */
+    uint32_t model;           /* by role: the model or its backward pass */
+};
+
+static void judge_life(struct weighing *x, size_t i, const struct next *next)
+{
+    unsigned char *c = &x->c->events[i];
+    uint32_t end = x->r->partner[i];
+    if (*c == MT_CATEGORY_GRADIENT && next->other != MT_NEVER && end < next->other) {
+        *c = MT_CATEGORY_TEMPORARY;
+    } else if (*c == MT_CATEGORY_ACTIVATION && next->backward != MT_NEVER && end < next->backward) {
+        *c = MT_CATEGORY_TEMPORARY;
+    }
+    bool open = *c == MT_CATEGORY_TEMPORARY || *c == MT_CATEGORY_UNKNOWN;
+    if (!open || is_fixed(x, i) || role_at(x, i) != MT_ROLE_OPTIMIZER) {
+        return;
+    }
+    /* Of a step that ended in a refusal nothing has been freed yet. */
+    bool outlives =
+        next->model == MT_NEVER ? end == MT_NEVER && !x->ends_in_oom : end > next->model;
+    *c = outlives ? MT_CATEGORY_OPTIMIZER_STATE : MT_CATEGORY_TEMPORARY;
+}
+
+/* From the end to the beginning: which part of the program allocates next. */
+static void apply_lifetimes(struct weighing *x)
+{
+    struct next next = {MT_NEVER, MT_NEVER, MT_NEVER};
+    for (size_t i = x->r->n; i-- > 0;) {
+        x->ends_in_oom |= next.model == MT_NEVER && x->r->events[i].action == MT_ACTION_OOM;
+        if (!is_alloc(x, i)) {
+            continue;
+        }
+        bool backward = x->c->events[i] == MT_CATEGORY_GRADIENT;
+        judge_life(x, i, &next);
+        *(backward ? &next.backward : &next.other) = (uint32_t)i;
+        enum mt_role role = role_at(x, i);
+        if (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) {
+            next.model = (uint32_t)i;
+            x->first_backward = role == MT_ROLE_BACKWARD ? (uint32_t)i : x->first_backward;
+        }
+    }
+}
+
+/* ---- workspaces ---- */
+
+/* What cuBLAS takes once for each handle and stream, unless CUBLAS_WORKSPACE_CONFIG says otherwise
+ * (ATen/cuda/CublasHandlePool.cpp, 2.0 to 2.11: parseChosenWorkspaceSize): 32 MiB on Hopper, else
+ * 4096 KiB twice and 16 KiB eight times; and cuBLASLt 1 MiB beside it. */
+static bool is_workspace_size(uint64_t size)
+{
+    return size == 32 * MT_MIB || size == 2 * 4 * MT_MIB + 8 * 16 * MT_KIB;
+}
+
+enum { LT_SIZE = 1 << 20, LT_NEAR = 8 /* events */ };
+
+/* Never freed, by stack, size and stream; of those of before the last call of the model alone too.
+ */
+struct kept {
+    struct mt_idmap all, old;
+    uint32_t last_pass; /* event */
+};
+
+static uint64_t twin_key(const struct mt_event *e)
+{
+    return mt_hash_mix(e->size, (uint64_t)e->stack << 16 | e->stream);
+}
+
+static bool count_key(struct mt_idmap *counts, uint64_t key)
+{
+    uint32_t *n = mt_idmap_find(counts, key);
+    if (n) {
+        (*n)++;
+        return true;
+    }
+    return mt_idmap_put(counts, key, 1);
+}
+
+static bool collect_kept(struct kept *k, const struct weighing *x)
+{
+    bool ok = true;
+    k->last_pass = x->passes.n ? x->passes.v[x->passes.n - 1].begin : 0;
+    for (size_t i = 0; ok && i < x->r->n; i++) {
+        const struct mt_event *e = &x->r->events[i];
+        if (is_alloc(x, i) && x->r->partner[i] == MT_NEVER &&
+            (is_workspace_size(e->size) || e->size == LT_SIZE)) {
+            ok = count_key(&k->all, twin_key(e)) &&
+                 (i >= k->last_pass || count_key(&k->old, twin_key(e)));
+        }
+    }
+    return ok;
+}
+
+/* Whether another allocation of that stack and size is alive to the end as well, so that it may be
+ * the program's own. What a step leaves behind at the end is no twin of what outlived steps. */
+static bool has_twin(const struct kept *k, const struct weighing *x, size_t i)
+{
+    const struct mt_idmap *of = i < k->last_pass ? &k->old : &k->all;
+    const uint32_t *n = mt_idmap_find(of, twin_key(&x->r->events[i]));
+    return n && *n > 1;
+}
+
+/* The small one of cuBLASLt, asked for within the same call. */
+static void mark_lt(struct weighing *x, const struct kept *kept, size_t i)
+{
+    size_t from = i > LT_NEAR ? i - LT_NEAR : 0;
+    for (size_t k = from; k < x->r->n && k <= i + LT_NEAR; k++) {
+        const struct mt_event *e = &x->r->events[k];
+        if (is_alloc(x, k) && e->size == LT_SIZE && e->stack == x->r->events[i].stack &&
+            x->r->partner[k] == MT_NEVER && !has_twin(kept, x, k)) {
+            x->c->events[k] = MT_CATEGORY_WORKSPACE;
+            return;
+        }
+    }
+}
+
+/* Told by compiled frames; else by the size of what is taken inside of the model or its backward
+ * pass, never freed, once: at most one of each for a stream. */
+static bool find_workspaces(struct weighing *x)
+{
+    struct mt_idmap seen = {0}; /* stream and role */
+    struct kept kept = {.last_pass = 0};
+    bool ok = collect_kept(&kept, x);
+    for (size_t i = 0; ok && i < x->r->n; i++) {
+        if (!is_alloc(x, i) || is_fixed(x, i)) {
+            continue;
+        }
+        const struct mt_event *e = &x->r->events[i];
+        enum mt_role role = role_at(x, i);
+        uint64_t key = (uint64_t)e->stream << 8 | (uint64_t)role;
+        bool may = (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) &&
+                   is_workspace_size(e->size) && x->r->partner[i] == MT_NEVER;
+        if (role == MT_ROLE_WORKSPACE) {
+            x->c->events[i] = MT_CATEGORY_WORKSPACE;
+        } else if (may && !mt_idmap_find(&seen, key) && !has_twin(&kept, x, i)) {
+            ok = mt_idmap_put(&seen, key, 1);
+            x->c->events[i] = MT_CATEGORY_WORKSPACE;
+            mark_lt(x, &kept, i);
+        }
+    }
+    mt_idmap_release(&seen);
+    mt_idmap_release(&kept.all);
+    mt_idmap_release(&kept.old);
+    return ok;
+}
+
+/* ---- sizes ---- */
+
+/* The event after which most memory is held by gradients. */
+static size_t fullest_of_gradients(const struct weighing *x)
+{
+    uint64_t live = 0, most = 0;
+    size_t done = 0;
+    struct mt_step at;
+    mt_replay_begin(x->r, &at);
+    while (mt_replay_next(x->r, &at)) {
+        bool frees = (at.kind == MT_STEP_FREE || at.kind == MT_STEP_ALLOC) && at.alloc != MT_NEVER;
+        if (frees && x->c->events[at.alloc] == MT_CATEGORY_GRADIENT) {
+            live -= x->r->events[at.alloc].size;
+        }
+        if (at.kind == MT_STEP_ALLOC && x->c->events[at.index] == MT_CATEGORY_GRADIENT) {
+            live += at.event->size;
+            done = live > most ? at.index + 1 : done;
+            most = live > most ? live : most;
+        }
+    }
+    return done;
+}
+
+static bool collect_gradients(struct weighing *x)
+{
+    size_t done = fullest_of_gradients(x);
+    bool ok = true;
+    for (size_t i = 0; ok && i < done; i++) {
+        bool there =
+            is_alloc(x, i) && x->c->events[i] == MT_CATEGORY_GRADIENT && x->r->partner[i] >= done;
+        ok = !there || count_key(&x->gradients, x->r->events[i].size);
+        x->gradient_bytes += there ? x->r->events[i].size : 0;
+    }
+    return ok;
+}
+
+/* Things of one kind that may match the gradients, by their sizes. */
+struct match {
+    struct mt_idmap sizes;
+    uint64_t bytes; /* of gradients that have a partner among them */
+};
+
+static bool match_add(struct match *m, const struct weighing *x, uint64_t size)
+{
+    const uint32_t *want = mt_idmap_find(&x->gradients, size);
+    const uint32_t *have = mt_idmap_find(&m->sizes, size);
+    if (!want) {
+        return true;
+    }
+    m->bytes += !have || *have < *want ? size : 0;
+    return count_key(&m->sizes, size);
+}
+
+/* Nine tenths: parameters that got no gradient, or an odd buffer, do not spoil it. */
+static bool match_holds(const struct match *m, const struct weighing *x)
+{
+    return x->gradient_bytes && m->bytes >= x->gradient_bytes / 10 * 9;
+}
+
+/* How the n-th thing of a size that has `want` gradients is called: a parameter, two moments. */
+static enum mt_category call_nth(uint32_t n, uint32_t want)
+{
+    return n < want       ? MT_CATEGORY_PARAMETER
+           : n < 3 * want ? MT_CATEGORY_OPTIMIZER_STATE
+                          : MT_CATEGORY_UNKNOWN;
+}
+
+static bool sort_ghosts(struct weighing *x)
+{
+    struct match m = {0};
+    struct mt_idmap used = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->r->ghosts.n; i++) {
+        bool open = x->c->ghosts[i] == MT_CATEGORY_UNKNOWN;
+        ok = !open || match_add(&m, x, x->r->ghosts.v[i].size);
+    }
+    for (size_t i = 0; ok && match_holds(&m, x) && i < x->r->ghosts.n; i++) {
+        uint64_t size = x->r->ghosts.v[i].size;
+        const uint32_t *want = mt_idmap_find(&x->gradients, size);
+        if (x->c->ghosts[i] == MT_CATEGORY_UNKNOWN && want) {
+            const uint32_t *n = mt_idmap_find(&used, size);
+            x->c->ghosts[i] = (unsigned char)call_nth(n ? *n : 0, *want);
+            ok = count_key(&used, size);
+        }
+    }
+    mt_idmap_release(&m.sizes);
+    mt_idmap_release(&used);
+    return ok;
+}
+
+/* Whether nothing is known of it, and it is alive when the model is called next. */
+static bool is_open(const struct weighing *x, size_t i, bool before_backward)
+{
+    if (!is_alloc(x, i) || is_fixed(x, i) || x->c->events[i] != MT_CATEGORY_UNKNOWN ||
+        role_at(x, i) != MT_ROLE_OTHER || (i < x->first_backward) != before_backward) {
+        return false;
+    }
+    size_t k = mt_pass_after(&x->passes, (uint32_t)i);
+    return x->r->partner[i] == MT_NEVER ||
+           (k < x->passes.n && x->r->partner[i] > x->passes.v[k].end);
+}
+
+/* Made by functions of the user's: what matches the gradients before the first backward pass are
+ * parameters, what matches them after it the state of an optimizer. */
+static bool sort_unnamed(struct weighing *x, bool before_backward)
+{
+    struct match m = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->r->n; i++) {
+        ok = !is_open(x, i, before_backward) || match_add(&m, x, x->r->events[i].size);
+    }
+    unsigned char name = before_backward ? MT_CATEGORY_PARAMETER : MT_CATEGORY_OPTIMIZER_STATE;
+    for (size_t i = 0; ok && match_holds(&m, x) && i < x->r->n; i++) {
+        if (is_open(x, i, before_backward) && mt_idmap_find(&x->gradients, x->r->events[i].size)) {
+            x->c->events[i] = name;
+        }
+    }
+    mt_idmap_release(&m.sizes);
+    return ok;
+}
+
+/* ---- inputs ---- */
+
+/* What stands above the call of the model in the same functions and dies with its step. */
+static void find_inputs(struct weighing *x)
+{
+    for (size_t k = 0; k < x->passes.n; k++) {
+        uint32_t least = k ? x->passes.v[k - 1].end : 0;
+        uint32_t head = k ? mt_pass_head(&x->passes, k, &x->roles, least) : x->passes.v[k].begin;
+        uint32_t after = k + 1 < x->passes.n ? x->passes.v[k + 1].end : MT_NEVER;
+        for (uint32_t i = head; i < x->passes.v[k].begin; i++) {
+            bool dies = x->r->partner[i] != MT_NEVER ? x->r->partner[i] < after : after == MT_NEVER;
+            if (is_alloc(x, i) && !is_fixed(x, i) && dies &&
+                x->c->events[i] == MT_CATEGORY_UNKNOWN) {
+                x->c->events[i] = MT_CATEGORY_INPUT;
+            }
+        }
+    }
+}
+
+static enum mt_status weigh(struct weighing *x, struct mt_error *err)
+{
+    MT_TRY(mt_stack_roles_init(&x->roles, x->r, err));
+    MT_TRY(mt_passes_find(&x->passes, &x->roles, err));
+    apply_lifetimes(x);
+    if (!find_workspaces(x) || !collect_gradients(x)) {
+        return mt_fail_nomem(err);
+    }
+    find_inputs(x);
+    bool ok = sort_ghosts(x) && sort_unnamed(x, true) && sort_unnamed(x, false);
+    return ok ? MT_OK : mt_fail_nomem(err);
+}
+
+enum mt_status mt_categories_weigh(struct mt_categories *c, struct mt_error *err)
+{
+    struct weighing x = {.c = c, .r = c->replay, .first_backward = MT_NEVER};
+    enum mt_status status = weigh(&x, err);
+    mt_stack_roles_release(&x.roles);
+    mt_vec_release(&x.passes);
+    mt_idmap_release(&x.gradients);
+    return status;
+}
