@@ -7,6 +7,7 @@ extern const struct mt_command mt_cmd_triage;
 extern const struct mt_command mt_cmd_stats;
 extern const struct mt_command mt_cmd_peak;
 extern const struct mt_command mt_cmd_leaks;
+extern const struct mt_command mt_cmd_steps;
 extern const struct mt_command mt_cmd_frag;
 extern const struct mt_command mt_cmd_simulate;
 extern const struct mt_command mt_cmd_fit;
@@ -34,6 +35,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_stats,
     &mt_cmd_peak,
     &mt_cmd_leaks,
+    &mt_cmd_steps,
     &mt_cmd_frag,
     &mt_cmd_simulate,
     &mt_cmd_fit,

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layers are what repeats inside of a pass. What a layer costs is what it leaves alive for the
+ * backward pass, so allocations count that are alive when that begins.
+ */
+#include "heap/findings/layers.h"
+
+#include <stdlib.h>
+
+#include "support/hash.h"
+#include "support/mem.h"
+
+#include "heap/findings/period_ways.h"
+
+enum { FEWEST_LAYERS = 3 };
+
+struct look {
+    const struct mt_replay *r;
+    const struct mt_categories *c;
+    struct mt_pass pass;
+    size_t until;
+    const struct mt_periods *cuts; /* where layers begin */
+    struct mt_layers *out;
+    struct mt_idmap rows; /* stack -> index of out->parts */
+};
+
+static bool stays(const struct look *x, size_t i)
+{
+    return mt_event_kind(&x->r->events[i]) == MT_STEP_ALLOC && x->r->partner[i] >= x->until &&
+           x->c->events[i] != MT_CATEGORY_WORKSPACE;
+}
+
+static uint64_t left_alive(const struct look *x, size_t from, size_t to)
+{
+    uint64_t bytes = 0;
+    for (size_t i = from; i < to; i++) {
+        bytes += stays(x, i) ? x->r->events[i].size : 0;
+    }
+    return bytes;
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct mt_layer_part *x = a;
+    const struct mt_layer_part *y = b;
+    if (x->bytes != y->bytes) {
+        return x->bytes < y->bytes ? 1 : -1;
+    }
+    return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static bool add_part(struct look *x, const struct mt_event *e)
+{
+    const uint32_t *found = mt_idmap_find(&x->rows, e->stack);
+    struct mt_layer_part fresh = {.stack = e->stack};
+    if (!found && (!mt_idmap_put(&x->rows, e->stack, (uint32_t)x->out->parts.n) ||
+                   !mt_vec_push(&x->out->parts, fresh))) {
+        return false;
+    }
+    struct mt_layer_part *p = &x->out->parts.v[found ? *found : x->out->parts.n - 1];
+    p->bytes += e->size;
+    p->count++;
+    return true;
+}
+
+/* Between the first and the last cut lie count - 1 whole layers. */
+static bool find_parts(struct look *x)
+{
+    const struct mt_periods *cuts = x->cuts;
+    size_t whole = cuts->bounds.n - 1;
+    for (size_t i = cuts->bounds.v[0]; i < cuts->bounds.v[whole]; i++) {
+        if (stays(x, i) && !add_part(x, &x->r->events[i])) {
+            return false;
+        }
+    }
+    for (size_t k = 0; k < x->out->parts.n; k++) {
+        struct mt_layer_part *p = &x->out->parts.v[k];
+        p->bytes /= whole;
+        p->count = (p->count + whole / 2) / whole;
+    }
+    if (x->out->parts.n) {
+        qsort(x->out->parts.v, x->out->parts.n, sizeof *x->out->parts.v, compare_parts);
+    }
+    return true;
+}
+
+/* Whether three in four keep the same but for a twentieth: else "a layer" has no size. */
+static bool are_alike(const uint64_t *each, size_t n, uint64_t middle)
+{
+    size_t alike = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t off = each[i] > middle ? each[i] - middle : middle - each[i];
+        alike += off <= middle / 20;
+    }
+    return alike * 4 >= n * 3;
+}
+
+static bool measure(struct look *x)
+{
+    const struct mt_periods *cuts = x->cuts;
+    size_t whole = cuts->bounds.n - 1;
+    uint64_t *each = mt_mem_alloc(whole, sizeof *each);
+    if (!each) {
+        return false;
+    }
+    for (size_t k = 0; k < whole; k++) {
+        each[k] = left_alive(x, cuts->bounds.v[k], cuts->bounds.v[k + 1]);
+    }
+    qsort(each, whole, sizeof *each, compare_bytes);
+    struct mt_layers *out = x->out;
+    bool alike = are_alike(each, whole, each[whole / 2]);
+    out->bytes = each[whole / 2];
+    mt_mem_free(each);
+    if (!alike) {
+        *out = (struct mt_layers){0};
+        return true;
+    }
+    out->count = cuts->bounds.n;
+    out->stack = cuts->stack;
+    /* The last layer ends where the others would: what is more than a layer lies behind it. */
+    uint64_t tail = left_alive(x, cuts->bounds.v[whole], x->until);
+    out->before = left_alive(x, x->pass.begin, cuts->bounds.v[0]);
+    out->after = tail > out->bytes ? tail - out->bytes : 0;
+    return find_parts(x);
+}
+
+enum mt_status mt_layers_find(struct mt_layers *out, const struct mt_stack_roles *roles,
+                              const struct mt_categories *c, struct mt_pass pass, size_t until,
+                              struct mt_error *err)
+{
+    /* Within one pass sizes do not change; a line that allocates twice is told apart by them. */
+    struct mt_periods cuts = {0};
+    *out = (struct mt_layers){0};
+    enum mt_status status = mt_period_by_order(&cuts, roles, pass.begin, pass.end, true, err);
+    if (status == MT_OK && cuts.bounds.n < FEWEST_LAYERS) {
+        mt_periods_release(&cuts);
+        status = mt_period_by_order(&cuts, roles, pass.begin, pass.end, false, err);
+    }
+    if (status == MT_OK && cuts.bounds.n >= FEWEST_LAYERS) {
+        struct look x = {
+            .r = roles->replay, .c = c, .pass = pass, .until = until, .cuts = &cuts, .out = out};
+        status = measure(&x) ? MT_OK : mt_fail_nomem(err);
+        mt_idmap_release(&x.rows);
+    }
+    mt_periods_release(&cuts);
+    return status;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One walk over the trace fills the rows; what stands out is judged against the medians of the
+ * whole steps after warm-up.
+ */
+#include "heap/findings/steps.h"
+
+#include <stdlib.h>
+
+#include "support/mem.h"
+
+#include "heap/findings/layers.h"
+#include "heap/findings/phases.h"
+
+double mt_step_hit_rate(const struct mt_step_part *p)
+{
+    return p->requests ? 1 - (double)p->misses / (double)p->requests : 1;
+}
+
+/* ---- rows ---- */
+
+struct filling {
+    struct mt_trace_steps *out;
+    const struct mt_replay *r;
+    const unsigned char *phases;
+    size_t next;   /* row that begins next */
+    bool called;   /* the driver, since the last request */
+    uint64_t live; /* before the event at hand */
+};
+
+static struct mt_step_row *row_at(struct filling *x, size_t event)
+{
+    const struct mt_periods *p = &x->out->periods;
+    if (x->next < p->bounds.n && event == p->bounds.v[x->next]) {
+        x->out->rows.v[x->next].live_before = x->live;
+        x->next++;
+    }
+    return x->next ? &x->out->rows.v[x->next - 1] : NULL;
+}
+
+static void count_event(struct mt_step_part *p, const struct mt_step *at, bool missed,
+                        uint64_t before)
+{
+    p->events++;
+    p->change_bytes += (int64_t)(at->live_bytes - before);
+    p->peak_bytes = at->live_bytes > p->peak_bytes ? at->live_bytes : p->peak_bytes;
+    p->device_allocs += at->kind == MT_STEP_RESERVE;
+    p->device_frees += at->kind == MT_STEP_RELEASE;
+    if (at->kind == MT_STEP_ALLOC) {
+        p->requests++;
+        p->requested_bytes += at->event->size;
+        p->misses += missed;
+    }
+}
+
+static void fill_row(struct filling *x, const struct mt_step *at)
+{
+    struct mt_step_row *row = row_at(x, at->index);
+    if (row) {
+        enum mt_phase phase = (enum mt_phase)x->phases[at->index];
+        if (at->live_bytes > row->all.peak_bytes) {
+            row->peak_event = at->index;
+            row->peak_phase = phase;
+        }
+        count_event(&row->all, at, x->called, x->live);
+        count_event(&row->phases[phase], at, x->called, x->live);
+        row->live_after = at->live_bytes;
+    }
+    x->called = at->kind == MT_STEP_RESERVE || (x->called && at->kind != MT_STEP_ALLOC);
+    x->live = at->live_bytes;
+}
+
+static void count_passes(struct mt_trace_steps *out)
+{
+    size_t row = 0;
+    for (size_t i = 0; out->rows.n && i < out->periods.passes.n; i++) {
+        uint32_t begin = out->periods.passes.v[i].begin;
+        while (row + 1 < out->rows.n && begin >= out->rows.v[row].to) {
+            row++;
+        }
+        out->rows.v[row].passes += begin >= out->rows.v[row].from && begin < out->rows.v[row].to;
+    }
+}
+
+static bool lay_out(struct mt_trace_steps *out, const struct mt_replay *r)
+{
+    const struct mt_periods *p = &out->periods;
+    for (size_t k = 0; k < p->bounds.n; k++) {
+        size_t from = p->bounds.v[k], to = k + 1 < p->bounds.n ? p->bounds.v[k + 1] : r->n;
+        if (from >= r->n) {
+            break; /* --period may end with the trace */
+        }
+        struct mt_step_row row = {.from = from, .to = to};
+        row.from_us = r->events[from].time_us;
+        row.to_us = r->events[to < r->n ? to : r->n - 1].time_us;
+        if (!mt_vec_push(&out->rows, row)) {
+            return false;
+        }
+    }
+    out->whole = mt_periods_count(p);
+    return true;
+}
+
+/* ---- warm-up, and what stands out ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Reading one figure of a row; -1 as time: none. */
+enum figure { FIGURE_PEAK, FIGURE_REQUESTS, FIGURE_DRIVER, FIGURE_US, FIGURES };
+
+static uint64_t figure_of(const struct mt_step_row *row, enum figure f)
+{
+    switch (f) {
+    case FIGURE_PEAK: return row->all.peak_bytes;
+    case FIGURE_REQUESTS: return row->all.requests;
+    case FIGURE_DRIVER: return row->all.device_allocs;
+    default: return row->to_us >= row->from_us ? (uint64_t)row->to_us - (uint64_t)row->from_us : 0;
+    }
+}
+
+/* The rows [first, end) that medians are of. */
+struct range {
+    size_t first, end;
+};
+
+static struct range judged(const struct mt_trace_steps *x)
+{
+    size_t end = x->whole ? x->whole : x->rows.n, first = 0;
+    while (first < end && x->rows.v[first].warm_up) {
+        first++;
+    }
+    return (struct range){first < end ? first : 0, end};
+}
+
+static uint64_t median(const struct mt_trace_steps *x, struct range of, enum figure f,
+                       uint64_t *scratch)
+{
+    size_t n = of.end - of.first;
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = figure_of(&x->rows.v[of.first + i], f);
+    }
+    if (n) {
+        qsort(scratch, n, sizeof *scratch, compare_u64);
+    }
+    return n ? scratch[n / 2] : 0;
+}
+
+/* The first steps are warm-up as long as the driver is called, if a later one does without. */
+static void mark_warm_up(struct mt_trace_steps *x)
+{
+    size_t quiet = 1;
+    while (quiet < x->whole && x->rows.v[quiet].all.device_allocs) {
+        quiet++;
+    }
+    size_t end = quiet < x->whole ? quiet : 1;
+    for (size_t i = 0; x->rows.n > 1 && i < end; i++) {
+        x->rows.v[i].warm_up = true;
+    }
+}
+
+/* By more than a tenth, and more than three times what half of the steps differ by. */
+static bool stands_out(uint64_t value, uint64_t middle, uint64_t spread)
+{
+    uint64_t off = value > middle ? value - middle : middle - value;
+    return off > middle / 10 && off > 3 * spread;
+}
+
+struct usual {
+    enum figure figure;
+    uint64_t middle, spread;
+};
+
+/* What more than a fifth of the steps have is no exception. */
+static void mark_figure(struct mt_trace_steps *x, struct range of, struct usual usual, unsigned bit)
+{
+    size_t found = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = of.first; i < of.end; i++) {
+            uint64_t value = figure_of(&x->rows.v[i], usual.figure);
+            bool odd = stands_out(value, usual.middle, usual.spread);
+            found += odd && pass == 0;
+            bool few = found * 5 <= of.end - of.first;
+            x->rows.v[i].odd |= odd && pass == 1 && few ? bit : 0;
+        }
+    }
+}
+
+static void mark_odd(struct mt_trace_steps *x, uint64_t *scratch)
+{
+    static const unsigned BITS[FIGURES] = {MT_STEP_ODD_PEAK, MT_STEP_ODD_LENGTH, MT_STEP_ODD_DRIVER,
+                                           MT_STEP_ODD_TIME};
+    enum { FEWEST = 4 };
+    struct range of = judged(x);
+    for (int f = 0; of.end - of.first >= FEWEST && f < FIGURES; f++) {
+        uint64_t middle = median(x, of, (enum figure)f, scratch);
+        size_t n = of.end - of.first;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t v = figure_of(&x->rows.v[of.first + i], (enum figure)f);
+            scratch[i] = v > middle ? v - middle : middle - v;
+        }
+        qsort(scratch, n, sizeof *scratch, compare_u64);
+        mark_figure(x, of, (struct usual){(enum figure)f, middle, scratch[n / 2]}, BITS[f]);
+    }
+}
+
+static bool judge(struct mt_trace_steps *x)
+{
+    uint64_t *scratch = mt_mem_alloc(x->rows.n ? x->rows.n : 1, sizeof *scratch);
+    if (scratch) {
+        mark_warm_up(x);
+        mark_odd(x, scratch);
+    }
+    mt_mem_free(scratch);
+    return scratch != NULL;
+}
+
+struct mt_trace_steps_typical mt_trace_steps_typical(const struct mt_trace_steps *x)
+{
+    struct range of = judged(x);
+    struct mt_trace_steps_typical t = {.steps = of.end - of.first, .us = -1, .hit_rate = 1};
+    uint64_t *scratch = t.steps ? mt_mem_alloc(t.steps, sizeof *scratch) : NULL;
+    if (!scratch) {
+        t.steps = 0;
+        return t;
+    }
+    struct mt_step_part sum = {0};
+    for (size_t i = of.first; i < of.end; i++) {
+        sum.requests += x->rows.v[i].all.requests;
+        sum.misses += x->rows.v[i].all.misses;
+    }
+    t.hit_rate = mt_step_hit_rate(&sum);
+    t.peak_bytes = median(x, of, FIGURE_PEAK, scratch);
+    t.requests = median(x, of, FIGURE_REQUESTS, scratch);
+    t.device_allocs = median(x, of, FIGURE_DRIVER, scratch);
+    if (x->rows.v[of.first].from_us != MT_NO_TIME) {
+        t.us = (int64_t)median(x, of, FIGURE_US, scratch);
+    }
+    mt_mem_free(scratch);
+    return t;
+}
+
+/* ---- the anatomy of one pass ---- */
+
+/* The first call of the model in the step, or none. */
+static const struct mt_pass *pass_of(const struct mt_trace_steps *x, const struct mt_step_row *row)
+{
+    for (size_t i = 0; i < x->periods.passes.n; i++) {
+        const struct mt_pass *p = &x->periods.passes.v[i];
+        if (p->begin >= row->from && p->begin < row->to) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static enum mt_status take_apart(struct mt_trace_steps *x, const struct mt_stack_roles *roles,
+                                 const unsigned char *phases, const struct mt_categories *c,
+                                 struct mt_error *err)
+{
+    const struct mt_step_row *row = &x->rows.v[x->shown];
+    const struct mt_pass *pass = pass_of(x, row);
+    size_t until = pass ? pass->end : 0;
+    while (pass && until < row->to && phases[until] != MT_PHASE_BACKWARD) {
+        until++;
+    }
+    return pass ? mt_layers_find(&x->layers, roles, c, *pass, until, err) : MT_OK;
+}
+
+/* What is alive after event x->at_event. */
+static void sum_categories(struct mt_trace_steps *x, const struct mt_categories *c)
+{
+    const struct mt_replay *r = c->replay;
+    size_t done = x->at_event + 1;
+    for (size_t i = 0; i < done && i < r->n; i++) {
+        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC && r->partner[i] >= done) {
+            x->by_category[c->events[i]] += r->events[i].size;
+        }
+    }
+    for (size_t i = 0; i < r->ghosts.n; i++) {
+        const struct mt_ghost *g = &r->ghosts.v[i];
+        bool alive = g->freed == MT_NEVER || g->freed >= done;
+        x->by_category[mt_category_of_ghost(c, g)] += alive ? g->size : 0;
+    }
+    for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
+        x->at_bytes += x->by_category[k];
+    }
+}
+
+static enum mt_status anatomy(struct mt_trace_steps *x, const struct mt_stack_roles *roles,
+                              const unsigned char *phases, const struct mt_rules *rules,
+                              struct mt_error *err)
+{
+    const struct mt_replay *r = roles->replay;
+    struct mt_categories c;
+    enum mt_status status = mt_categories_find(&c, rules, r, err);
+    x->shown = x->whole ? x->whole - 1 : x->rows.n ? x->rows.n - 1 : 0;
+    x->at_event = x->rows.n ? x->rows.v[x->shown].peak_event : r->peak_done ? r->peak_done - 1 : 0;
+    if (status == MT_OK) {
+        sum_categories(x, &c);
+        status = x->rows.n ? take_apart(x, roles, phases, &c, err) : MT_OK;
+    }
+    mt_categories_release(&c);
+    return status;
+}
+
+static void walk(struct filling *x)
+{
+    struct mt_step at;
+    mt_replay_begin(x->r, &at);
+    x->live = at.live_bytes;
+    while (mt_replay_next(x->r, &at)) {
+        fill_row(x, &at);
+    }
+}
+
+static enum mt_status find(struct mt_trace_steps *out, struct mt_stack_roles *roles,
+                           const struct mt_replay *r, const struct mt_rules *rules,
+                           struct mt_error *err)
+{
+    MT_TRY(mt_stack_roles_init(roles, r, err));
+    unsigned char *phases = mt_phases_of(roles, &out->periods);
+    if (!phases || !lay_out(out, r)) {
+        mt_mem_free(phases);
+        return mt_fail_nomem(err);
+    }
+    struct filling x = {.out = out, .r = r, .phases = phases};
+    walk(&x);
+    count_passes(out);
+    enum mt_status status =
+        judge(out) ? anatomy(out, roles, phases, rules, err) : mt_fail_nomem(err);
+    mt_mem_free(phases);
+    return status;
+}
+
+enum mt_status mt_trace_steps_find(struct mt_trace_steps *out, const struct mt_replay *r,
+                                   const struct mt_rules *rules, const struct mt_period_options *o,
+                                   struct mt_error *err)
+{
+    *out = (struct mt_trace_steps){.device = r->device, .has_events = r->n > 0};
+    MT_TRY(mt_periods_find(&out->periods, r, o, err));
+    if (r->n == 0) {
+        return MT_OK;
+    }
+    struct mt_stack_roles roles = {0};
+    enum mt_status status = find(out, &roles, r, rules, err);
+    mt_stack_roles_release(&roles);
+    return status;
+}
+
+void mt_trace_steps_release(struct mt_trace_steps *x)
+{
+    mt_periods_release(&x->periods);
+    mt_vec_release(&x->rows);
+    mt_vec_release(&x->layers.parts);
+    *x = (struct mt_trace_steps){0};
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* steps as text and CSV: the rows, then what a usual step is made of. */
+#include <inttypes.h>
+
+#include "support/checked.h"
+#include "print/labels.h"
+#include "verbs/steps/print.h"
+#include "support/units.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- the head ---- */
+
+static void add_begin(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                      const struct mt_periods *p)
+{
+    if (p->source == MT_PERIOD_OPTION) {
+        mt_buf_text(b, ", as given with --period");
+    } else if (p->name) {
+        mt_buf_text(b, p->bounds.n > 1 ? ", each begins with " : ", it begins with ");
+        mt_text_safe(b, mt_snapshot_str(s, p->name));
+    } else if (p->bounds.n > 1) {
+        mt_buf_text(b, ", each begins at ");
+        mt_stack_label_long(b, s, p->stack, r);
+    }
+}
+
+/* What is counted, by what it is known from. */
+static const char *noun_of(const struct mt_trace_steps *x)
+{
+    bool pass = x->periods.passes.n == 1 && x->rows.n == 1;
+    return pass ? "pass of the model" : x->rows.n == 1 ? "step" : "steps";
+}
+
+static enum mt_status print_head(const struct mt_report *r, const struct mt_snapshot *s,
+                                 const struct mt_trace_steps *x, struct mt_error *err)
+{
+    struct mt_buf b = {0};
+    if (!x->has_events) {
+        mt_report_prose(r, 2, "Device %" PRId32 ": the file has no events.", x->device);
+        return MT_OK;
+    }
+    if (!x->rows.n) {
+        mt_report_prose(r, 2,
+                        "Device %" PRId32 ": nothing in the trace tells what a step is; --period "
+                        "EVENTS or --period ANNOTATION says it.",
+                        x->device);
+        return MT_OK;
+    }
+    add_begin(&b, r, s, &x->periods);
+    size_t passes = x->periods.passes.n;
+    mt_report_line(r, 2, "%sDevice %" PRId32 ": %s %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
+                   x->device, mt_count_text(x->rows.n).s, noun_of(x), mt_color_end(r),
+                   b.n ? mt_buf_view(&b).p : "");
+    if (passes > x->rows.n) {
+        mt_report_line(r, 2, "  the model is called %s times in them", mt_count_text(passes).s);
+    }
+    bool failed = b.failed;
+    mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+/* "After warm-up: 1,645 requests a step, 100.0 % from the cache, the driver is not called". */
+static void print_typical(const struct mt_report *r, const struct mt_trace_steps *x)
+{
+    struct mt_trace_steps_typical t = mt_trace_steps_typical(x);
+    struct mt_sentence b = {0};
+    if (t.steps < 2) {
+        return;
+    }
+    mt_sentence_add(
+        &b, "%s: peak %s, %s requests a step, %.1f %% of them served by the cache, ",
+        x->rows.v[0].warm_up ? "after warm-up" : "half of the steps have more, half less",
+        mt_report_size(r, t.peak_bytes).s, mt_count_text(t.requests).s, 100 * t.hit_rate);
+    if (t.device_allocs) {
+        mt_sentence_add(&b, "the driver is asked for memory %s a step",
+                        mt_counted_text(t.device_allocs, "time").s);
+    } else {
+        mt_sentence_add(&b, "most steps do not ask the driver for memory");
+    }
+    if (t.us >= 0) {
+        mt_sentence_add(&b, ", %s", mt_duration_text(t.us).s);
+    }
+    mt_report_prose(r, 4, "  %s", b.text);
+}
+
+/* ---- the rows ---- */
+
+/* The step, from 1 on; in CSV the device before it. */
+static void add_number(struct mt_table *t, const struct mt_report *r,
+                       const struct mt_trace_steps *x, size_t i)
+{
+    if (r->separator) {
+        mt_table_cell(t, "%" PRId32, x->device);
+    }
+    mt_table_count(t, i + 1);
+}
+
+static void add_note(struct mt_table *t, const struct mt_trace_steps *x, size_t i)
+{
+    static const char *const WORDS[] = {"peak", "requests", "driver calls", "time"};
+    const struct mt_step_row *row = &x->rows.v[i];
+    struct mt_sentence b = {0};
+    for (size_t k = 0; k < MT_COUNT(WORDS); k++) {
+        if (row->odd & 1u << k) {
+            mt_sentence_add(&b, "%s%s", b.n ? ", " : "odd: ", WORDS[k]);
+        }
+    }
+    if (row->warm_up) {
+        mt_sentence_add(&b, "%swarm-up", b.n ? "; " : "");
+    }
+    if (i >= x->whole && x->rows.n > 1) {
+        mt_sentence_add(&b, "%sto the end of the trace", b.n ? "; " : "");
+    }
+    mt_table_cell(t, "%s", b.text);
+}
+
+static void add_part(struct mt_table *t, const struct mt_report *r, const struct mt_step_part *p)
+{
+    mt_table_count(t, p->requests);
+    mt_table_size(t, p->requested_bytes);
+    mt_table_count(t, p->device_allocs);
+    if (!p->requests) {
+        mt_table_cell(t, "%s", "");
+    } else if (r->separator) {
+        mt_table_cell(t, "%.4f", mt_step_hit_rate(p));
+    } else {
+        mt_table_cell(t, "%.1f %%", 100 * mt_step_hit_rate(p));
+    }
+}
+
+static void add_time(struct mt_table *t, const struct mt_report *r, const struct mt_step_row *row)
+{
+    bool known = row->from_us != MT_NO_TIME && row->to_us != MT_NO_TIME;
+    int64_t us = known ? mt_time_between(row->from_us, row->to_us) : 0;
+    if (known && r->separator) {
+        mt_table_cell(t, "%" PRId64, us);
+    } else {
+        mt_table_cell(t, "%s", known ? mt_duration_text(us).s : "");
+    }
+}
+
+static struct mt_table *new_table(const struct mt_report *r)
+{
+    static const struct {
+        const char *title;
+        enum mt_align align;
+    } COLUMNS[] = {{"STEP", MT_RIGHT},      {"BEFORE", MT_RIGHT}, {"PEAK", MT_RIGHT},
+                   {"IN", MT_LEFT},         {"AFTER", MT_RIGHT},  {"REQUESTS", MT_RIGHT},
+                   {"ASKED FOR", MT_RIGHT}, {"DRIVER", MT_RIGHT}, {"HITS", MT_RIGHT},
+                   {"TIME", MT_RIGHT},      {"NOTE", MT_LEFT}};
+    struct mt_table *t = mt_table_new();
+    if (t && r->separator) {
+        mt_table_column(t, "DEVICE", MT_RIGHT);
+    }
+    for (size_t i = 0; t && i < MT_COUNT(COLUMNS); i++) {
+        mt_table_column(t, COLUMNS[i].title, COLUMNS[i].align);
+    }
+    return t;
+}
+
+static void add_row(struct mt_table *t, const struct mt_report *r, const struct mt_trace_steps *x,
+                    size_t i)
+{
+    const struct mt_step_row *row = &x->rows.v[i];
+    add_number(t, r, x, i);
+    mt_table_size(t, row->live_before);
+    mt_table_size(t, row->all.peak_bytes);
+    mt_table_cell(t, "%s", mt_phase_name(row->peak_phase));
+    mt_table_size(t, row->live_after);
+    add_part(t, r, &row->all);
+    add_time(t, r, row);
+    add_note(t, x, i);
+}
+
+static enum mt_status print_rows(const struct mt_report *r, const struct mt_trace_steps *x,
+                                 struct mt_error *err)
+{
+    struct mt_table *t = new_table(r);
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    size_t shown = r->limit && r->limit < x->rows.n ? r->limit : x->rows.n;
+    fputc('\n', r->out);
+    for (size_t i = 0; i < shown; i++) {
+        add_row(t, r, x, i);
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    if (shown < x->rows.n) {
+        mt_report_line(r, 2, "[%s others; -n 0 shows all]", mt_count_text(x->rows.n - shown).s);
+    }
+    return status;
+}
+
+/* ---- phases ---- */
+
+static void add_phases(struct mt_table *t, const struct mt_report *r,
+                       const struct mt_trace_steps *x, size_t step)
+{
+    const struct mt_step_row *row = &x->rows.v[step];
+    for (int k = 0; k < MT_PHASE_COUNT; k++) {
+        const struct mt_step_part *p = &row->phases[k];
+        if (!p->events) {
+            continue;
+        }
+        add_number(t, r, x, step);
+        mt_table_cell(t, "%s", mt_phase_name((enum mt_phase)k));
+        mt_table_size(t, p->peak_bytes);
+        mt_table_delta(t, p->change_bytes);
+        add_part(t, r, p);
+    }
+}
+
+/* Of the steps [first, end). */
+static enum mt_status print_phases(const struct mt_report *r, const struct mt_trace_steps *x,
+                                   size_t first, size_t end, struct mt_error *err)
+{
+    static const char *const TITLES[] = {"PEAK",      "CHANGE", "REQUESTS",
+                                         "ASKED FOR", "DRIVER", "HITS"};
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "STEP", MT_RIGHT);
+    mt_table_column(t, "PHASE", MT_LEFT);
+    for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
+        mt_table_column(t, TITLES[i], MT_RIGHT);
+    }
+    for (size_t i = first; i < end; i++) {
+        add_phases(t, r, x, i);
+    }
+    fputc('\n', r->out);
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    return status;
+}
+
+/* ---- what one pass is made of ---- */
+
+/* What a step holds at its peak, most first, unknown last. */
+static void print_categories(const struct mt_report *r, const struct mt_trace_steps *x)
+{
+    fputc('\n', r->out);
+    if (x->rows.n > 1) {
+        mt_report_line(r, 2, "The peak of step %s holds %s (at event %s)",
+                       mt_count_text(x->shown + 1).s, mt_report_size(r, x->at_bytes).s,
+                       mt_count_text(x->at_event).s);
+    } else {
+        mt_report_line(r, 2, "The peak holds %s (at event %s)", mt_report_size(r, x->at_bytes).s,
+                       mt_count_text(x->at_event).s);
+    }
+    bool done[MT_CATEGORY_COUNT] = {[MT_CATEGORY_UNKNOWN] = true};
+    for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
+        int best = MT_CATEGORY_UNKNOWN;
+        for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
+            bool more = best == MT_CATEGORY_UNKNOWN || x->by_category[c] > x->by_category[best];
+            best = !done[c] && more ? c : best;
+        }
+        done[best] = true;
+        if (x->by_category[best]) {
+            mt_report_line(r, 2, "%12s  %5.1f %%  %s", mt_report_size(r, x->by_category[best]).s,
+                           percent(x->by_category[best], x->at_bytes),
+                           mt_category_name((enum mt_category)best));
+        }
+    }
+}
+
+static enum mt_status print_layers(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_trace_steps *x, struct mt_error *err)
+{
+    enum { SHOWN = 8 };
+    const struct mt_layers *l = &x->layers;
+    if (!l->count) {
+        return MT_OK;
+    }
+    fputc('\n', r->out);
+    mt_report_prose(
+        r, 2,
+        "One pass: %s layers that keep %s each; %s above them, %s behind them (head and "
+        "loss). Another layer would keep %s more, beside its weights.",
+        mt_count_text(l->count).s, mt_report_size(r, l->bytes).s, mt_report_size(r, l->before).s,
+        mt_report_size(r, l->after).s, mt_report_size(r, l->bytes).s);
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "A LAYER", MT_RIGHT);
+    mt_table_column(t, "COUNT", MT_RIGHT);
+    mt_table_column(t, "WHERE", MT_LEFT);
+    for (size_t i = 0; i < l->parts.n && i < SHOWN; i++) {
+        mt_table_size(t, l->parts.v[i].bytes);
+        mt_table_count(t, l->parts.v[i].count);
+        mt_buf_reset(&b);
+        mt_stack_label_inner(&b, s, l->parts.v[i].stack, r);
+        mt_table_stack(t, &b, 0, s, l->parts.v[i].stack);
+    }
+    enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status print_device(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_trace_steps *x, bool phases,
+                                   struct mt_error *err)
+{
+    size_t shown = r->limit && r->limit < x->rows.n ? r->limit : x->rows.n;
+    MT_TRY(print_head(r, s, x, err));
+    print_typical(r, x);
+    if (x->rows.n) {
+        MT_TRY(phases ? print_phases(r, x, 0, shown, err) : print_rows(r, x, err));
+    }
+    if (x->rows.n && !phases) {
+        MT_TRY(print_phases(r, x, x->shown, x->shown + 1, err));
+    }
+    if (x->has_events) {
+        print_categories(r, x);
+    }
+    return print_layers(r, s, x, err);
+}
+
+/* ---- CSV ---- */
+
+static enum mt_status print_csv(const struct mt_report *r, const struct mt_trace_steps *devices,
+                                size_t n, bool phases, struct mt_error *err)
+{
+    struct mt_table *t = phases ? mt_table_new() : new_table(r);
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    static const char *const TITLES[] = {"device",          "step",          "phase",
+                                         "peak_bytes",      "change_bytes",  "requests",
+                                         "requested_bytes", "device_allocs", "hit_share"};
+    for (size_t i = 0; phases && i < MT_COUNT(TITLES); i++) {
+        mt_table_column(t, TITLES[i], MT_RIGHT);
+    }
+    if (!phases) {
+        mt_table_names(t,
+                       "device,step,live_before_bytes,peak_bytes,phase,live_after_bytes,requests,"
+                       "requested_bytes,device_allocs,hit_share,us,note");
+    }
+    for (size_t d = 0; d < n; d++) {
+        for (size_t i = 0; i < devices[d].rows.n && (!r->limit || i < r->limit); i++) {
+            phases ? add_phases(t, r, &devices[d], i) : add_row(t, r, &devices[d], i);
+        }
+    }
+    enum mt_status status = mt_table_print(t, r, 0, err);
+    mt_table_free(t);
+    return status;
+}
+
+enum mt_status mt_report_steps_text(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_trace_steps *devices, size_t n, bool phases,
+                                    struct mt_error *err)
+{
+    if (r->separator) {
+        return print_csv(r, devices, n, phases, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? "\n" : "", r->out);
+        MT_TRY(print_device(r, s, &devices[i], phases, err));
+    }
+    if (!n) {
+        fputs("No device has segments or events.\n", r->out);
+    }
+    return MT_OK;
+}

@@ -1,0 +1,1 @@
+cd "$TESTDATA/good" && "$MEMTOOL" steps --period nothing leak.pickle.gz

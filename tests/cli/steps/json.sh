@@ -1,0 +1,1 @@
+"$MEMTOOL" steps --json -n 1 "$TESTDATA/good/transformer.pickle.gz" | sed "s/\"memtool\":.*/\"memtool\": \"VERSION\",/; s/\"file\":.*transformer/\"file\": \"transformer/" | grep -vE "\"(name|filename|line)\":|^[[:space:]]*[]}], [{]$"

@@ -1,0 +1,1 @@
+"$MEMTOOL" steps -n 2 --phases "$TESTDATA/good/leak.pickle.gz"

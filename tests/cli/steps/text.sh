@@ -1,0 +1,1 @@
+"$MEMTOOL" steps "$TESTDATA/good/transformer.pickle.gz"
