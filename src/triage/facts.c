@@ -116,7 +116,6 @@ void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_i
     f->leak = leak_of(t, i);
     f->growing = t->shot && mt_shot_leaks(t->shot) ? mt_shot_growing(t, t->shot) : NULL;
     f->growth = f->growing ? (uint64_t)t->shot->leaks.bytes_per_step : 0;
-    f->growing_share = f->growing ? mt_shot_growing_share(t->shot) : 0;
     f->holder = t->shot ? mt_shot_holder(t, t->shot, &f->holder_bytes, &f->holder_share) : NULL;
     f->notes = mt_triage_notes(t, i);
     f->program = f->notes ? mt_notes_program(f->notes, i->framework) : MT_PROGRAM_UNKNOWN;

@@ -297,9 +297,8 @@ static struct mt_size_text size(uint64_t bytes)
     return mt_size_text(bytes, (struct mt_size_format){.unit = MT_UNIT_AUTO});
 }
 
-/* "train.py:42 forward", or the stack's number where nobody words it. */
-static void label(struct mt_triage *t, const struct mt_shot *shot, uint32_t stack,
-                  struct mt_buf *out)
+void mt_shot_label(struct mt_triage *t, const struct mt_shot *shot, uint32_t stack,
+                   struct mt_buf *out)
 {
     if (t->options.stack_label) {
         t->options.stack_label(t->options.ctx, out, shot->snapshot, stack);
@@ -312,16 +311,11 @@ static void label(struct mt_triage *t, const struct mt_shot *shot, uint32_t stac
 static const char *kept_label(struct mt_triage *t, const struct mt_shot *shot, uint32_t stack)
 {
     struct mt_buf line = {0};
-    label(t, shot, stack, &line);
+    mt_shot_label(t, shot, stack, &line);
     struct mt_str copy = mt_arena_copy(&t->arena, line.n ? line.p : "", line.n);
     t->no_memory |= line.failed || copy.p == NULL;
     mt_buf_release(&line);
     return copy.p;
-}
-
-const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot)
-{
-    return kept_label(t, shot, shot->leaks.stacks.n ? shot->leaks.stacks.v[0].stack : 0);
 }
 
 const char *mt_shot_asker(struct mt_triage *t, const struct mt_shot *shot)
@@ -356,13 +350,6 @@ bool mt_shot_trains(const struct mt_shot *shot)
         }
     }
     return false;
-}
-
-double mt_shot_growing_share(const struct mt_shot *shot)
-{
-    const struct mt_leaks *l = &shot->leaks;
-    double part = l->stacks.n ? (double)l->stacks.v[0].bytes_per_step : 0;
-    return l->bytes_per_step > 0 ? part / (double)l->bytes_per_step : 0;
 }
 
 bool mt_shot_asker_is_line(const struct mt_shot *shot)
@@ -414,16 +401,28 @@ static void say_hole(struct mt_triage *t, const struct mt_shot *shot)
     }
 }
 
+/* Whether the rows that are named hold more than half. */
+static bool holds_most(const struct mt_peak *p)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->rows.n && i < 3; i++) {
+        bytes += p->rows.v[i].bytes;
+    }
+    return bytes > p->bytes / 2;
+}
+
 static void say_holders(struct mt_triage *t, const struct mt_shot *shot)
 {
     struct mt_buf line = {0};
     for (size_t i = 0; i < shot->peak.rows.n && i < 3; i++) {
         const struct mt_peak_row *row = &shot->peak.rows.v[i];
-        mt_buf_text(&line, i ? ", " : "Snapshot: most is held by ");
+        mt_buf_text(&line, i                         ? ", "
+                           : holds_most(&shot->peak) ? "Snapshot: most is held by "
+                                                     : "Snapshot: the largest are ");
         if (t->options.line_label) {
             t->options.line_label(t->options.ctx, &line, shot->snapshot, row);
         } else {
-            label(t, shot, row->stack, &line);
+            mt_shot_label(t, shot, row->stack, &line);
         }
         mt_buf_printf(&line, " (%s, %.0f %%)", size(row->bytes).s,
                       100 * mt_share(row->bytes, shot->peak.bytes));
@@ -458,7 +457,7 @@ static void say_pins(struct mt_triage *t, const struct mt_shot *shot)
         }
         size_t begin = line.n + 2;
         mt_buf_text(&line, i ? "; " : "Snapshot: ");
-        label(t, shot, pin->stack, &line);
+        mt_shot_label(t, shot, pin->stack, &line);
         if (i && is_repeated(&line, begin)) {
             mt_buf_text(&line, ", called from elsewhere,");
         }

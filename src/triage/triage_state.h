@@ -85,10 +85,13 @@ const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot);
 bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i);
 /* The event of shot->oom, or the state without one, as an incident. */
 struct mt_incident mt_shot_incident(const struct mt_shot *shot);
-/* The stack that grows most, in words; in the arena. */
+/* "train.py:42 forward", or the stack's number where nobody words it; appended. */
+void mt_shot_label(struct mt_triage *t, const struct mt_shot *shot, uint32_t stack,
+                   struct mt_buf *out);
+/* growth_words.c: where the growth comes from, "most of it from train.py:42 forward"; in the arena.
+ */
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
 /* Its share of the growth, 0 to 1. */
-double mt_shot_growing_share(const struct mt_shot *shot);
 /* Gradients or the optimizer's state are among what it holds. */
 bool mt_shot_trains(const struct mt_shot *shot);
 /* The line of source that holds most, likewise; its bytes and its share of what is live; NULL:

@@ -18,6 +18,9 @@ enum mt_frag_class {
     MT_FRAG_ACT         /* above */
 };
 
+/* The class of a whole, the same in every verb. */
+enum mt_frag_class mt_frag_class_of(uint64_t reserved, uint64_t allocated);
+
 /* Free memory of one pool on one stream: the allocator serves a request from one of these only. */
 struct mt_frag_pool {
     uint16_t stream;

@@ -237,6 +237,14 @@ static int compare_pins(const void *a, const void *b)
     return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
+enum mt_frag_class mt_frag_class_of(uint64_t reserved, uint64_t allocated)
+{
+    /* Not from 1 - allocated / reserved: 1 - 80 / 100 is less than 0.2 in floating point. */
+    uint64_t lost = reserved > allocated ? reserved - allocated : 0;
+    double share = reserved ? 100.0 * (double)lost / (double)reserved : 0;
+    return share < 20 ? MT_FRAG_NORMAL : share <= 40 ? MT_FRAG_WORK_ON_IT : MT_FRAG_ACT;
+}
+
 static void conclude(struct mt_frag *out)
 {
     if (out->pools.n) {
@@ -246,10 +254,7 @@ static void conclude(struct mt_frag *out)
         qsort(out->pins.v, out->pins.n, sizeof *out->pins.v, compare_pins);
     }
     out->fragmentation = out->reserved ? 1 - (double)out->allocated / (double)out->reserved : 0;
-    /* Not from the line above: 1 - 80 / 100 is less than 0.2 in floating point. */
-    uint64_t lost = out->reserved > out->allocated ? out->reserved - out->allocated : 0;
-    double share = out->reserved ? 100.0 * (double)lost / (double)out->reserved : 0;
-    out->class = share < 20 ? MT_FRAG_NORMAL : share <= 40 ? MT_FRAG_WORK_ON_IT : MT_FRAG_ACT;
+    out->class = mt_frag_class_of(out->reserved, out->allocated);
 }
 
 static enum mt_status look(struct looker *x, struct mt_error *err)

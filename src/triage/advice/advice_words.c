@@ -265,11 +265,6 @@ static bool place_growing(const struct mt_advisor *a, struct mt_buf *out)
     return put_words(out, a->facts->growing);
 }
 
-static bool place_growing_words(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, mt_facts_growing_words(a->facts));
-}
-
 static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
 {
     return a->facts->growing && put_size(out, a->facts->growth);
@@ -404,7 +399,6 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(asker_line),
     PLACE(pin),
     PLACE(growing),
-    PLACE(growing_words),
     PLACE(growth),
     PLACE(leak_rate),
     PLACE(growth_rate),

@@ -17,9 +17,8 @@ struct mt_facts {
     bool knows_unexplained;
     struct mt_room room;
     const struct mt_series *leak; /* a series that shows one, or NULL */
-    const char *growing;          /* the stack that grows most in a snapshot, in words; or NULL */
+    const char *growing;          /* "most of it from ..." of a snapshot, or NULL */
     uint64_t growth;              /* of live memory, bytes a step */
-    double growing_share;         /* of that growth, 0 to 1 */
     const struct mt_notes *notes; /* of the event's log, or NULL */
     enum mt_program program;
     size_t attempts;                  /* events of this log that ended something */
@@ -97,12 +96,6 @@ static inline bool mt_facts_watched(const struct mt_facts *f)
 {
     return strcmp(f->incident->format, "snapshot") == 0 && f->account &&
            f->account->recorded.watched;
-}
-
-/* "Most" is said only of more than half. */
-static inline const char *mt_facts_growing_words(const struct mt_facts *f)
-{
-    return f->growing_share > 0.5 ? "most of it from" : "the largest part from";
 }
 
 /* 0 to 1; 0 when the whole is 0. */

@@ -144,8 +144,8 @@ void mt_say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "The snapshot shows live memory growing by %s a step, %s %s.",
-                  text(f->growth).s, mt_facts_growing_words(f), f->growing);
+    mt_buf_printf(out, "The snapshot shows live memory growing by %s a step, %s.",
+                  text(f->growth).s, f->growing);
 }
 
 void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)

@@ -56,7 +56,7 @@ static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_bud
     case MT_BUDGET_MAX_RESERVED: say_bytes(b, r, "reserved", x); break;
     case MT_BUDGET_MAX_GROWTH: say_growth(b, r, x); break;
     case MT_BUDGET_MAX_FRAG:
-        mt_buf_printf(b, "fragmentation %.1f %% %s %.1f %%", 100 * x->found_ratio,
+        mt_buf_printf(b, "cut up %.1f %% %s %.1f %%", 100 * x->found_ratio,
                       x->ok ? "of" : "is over --max-frag", 100 * x->limit_ratio);
         break;
     case MT_BUDGET_NO_OOM:

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "heap/findings/frag.h"
 #include "print/account_report.h"
 #include "print/figures.h"
 #include "print/labels.h"
@@ -18,16 +19,13 @@
 /* What can be given back whole is a cache, not fragmentation. */
 static const char *fragmentation_word(const struct mt_counters *c)
 {
-    double x = mt_counters_fragmentation(c);
-    if (!c->reserved) {
-        return "nothing is reserved";
-    }
-    if (x >= 0.2 && mt_counters_cut_up(c) < x / 2) {
-        return "mostly cached, not cut up";
-    }
-    return x < 0.2   ? "normal (under 20 %)"
-           : x < 0.4 ? "work on it (20 to 40 %)"
-                     : "act on it (over 40 %)";
+    static const char *const WORDS[] = {"normal (under 20 %)", "work on it (20 to 40 %)",
+                                        "act on it (over 40 %)"};
+    enum mt_frag_class class = mt_frag_class_of(c->reserved, c->allocated);
+    bool cached = mt_counters_cut_up(c) < mt_counters_fragmentation(c) / 2;
+    return !c->reserved                        ? "nothing is reserved"
+           : class != MT_FRAG_NORMAL && cached ? "mostly cached, not cut up"
+                                               : WORDS[class];
 }
 
 static void overview_used(struct mt_figures *f, const struct mt_counters *c)

@@ -1,0 +1,1 @@
+"$MEMTOOL" triage "$TESTDATA/good/three_thieves.json.gz" | sed -n "/^VERDICT/,/^ 1/p"
