@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes that read as a snapshot go through the analyses of peak, leaks, frag and summary. The
- * first byte chooses the moment and the grouping. */
+/* Any bytes that read as a snapshot go through the analyses of peak, leaks, steps, frag and
+ * summary. The first byte chooses the moment and the grouping. */
 #include "snapshot/read/read.h"
 
 #include "verbs.h"

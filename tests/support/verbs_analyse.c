@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The analyses of peak, leaks, frag and summary over a snapshot that may say anything. */
+/* The analyses of peak, leaks, steps, frag and summary over a snapshot that may say anything. */
 #include "heap/findings/frag.h"
 #include "heap/findings/leaks.h"
 #include "heap/findings/peak.h"
+#include "heap/findings/steps.h"
 #include "heap/walk/query.h"
 #include "verbs/summary/summary.h"
 
@@ -29,6 +30,9 @@ static void analyse(const struct mt_snapshot *s, int32_t device, const struct mt
     struct mt_leaks leaks;
     (void)!mt_leaks_find(&leaks, s, &r, NULL, &lo, &err);
     mt_leaks_release(&leaks);
+    struct mt_trace_steps steps;
+    (void)!mt_trace_steps_find(&steps, &r, rules, &lo.period, &err);
+    mt_trace_steps_release(&steps);
     struct mt_lifetimes lives;
     (void)!mt_lifetimes_find(&lives, &r, NULL, 10, &err);
     mt_lifetimes_release(&lives);

@@ -26,7 +26,7 @@ struct look {
 
 static bool stays(const struct look *x, size_t i)
 {
-    return mt_event_kind(&x->r->events[i]) == MT_STEP_ALLOC && x->r->partner[i] >= x->until &&
+    return mt_event_allocates(&x->r->events[i]) && x->r->partner[i] >= x->until &&
            x->c->events[i] != MT_CATEGORY_WORKSPACE;
 }
 

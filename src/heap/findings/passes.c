@@ -46,7 +46,7 @@ static bool collect_sites(struct search *x)
 {
     uint64_t before = 0;
     for (size_t i = 0; i < x->r->n; i++) {
-        if (mt_event_kind(&x->r->events[i]) != MT_STEP_ALLOC) {
+        if (!mt_event_allocates(&x->r->events[i])) {
             continue;
         }
         const struct mt_stack_role *role = &x->roles->of[x->r->events[i].stack];
@@ -115,7 +115,7 @@ static bool cut(const struct search *x, const struct site *site, struct mt_passe
     uint64_t before = 0, path = 0;
     int32_t line_before = 0;
     for (size_t i = site->first; i <= site->last; i++) {
-        if (mt_event_kind(&x->r->events[i]) != MT_STEP_ALLOC) {
+        if (!mt_event_allocates(&x->r->events[i])) {
             continue;
         }
         const struct mt_stack_role *role = &x->roles->of[x->r->events[i].stack];
@@ -197,7 +197,7 @@ uint32_t mt_pass_head(const struct mt_passes *passes, size_t i, const struct mt_
     uint32_t stack = r->events[at].stack;
     while (at > least) {
         at--;
-        if (mt_event_kind(&r->events[at]) != MT_STEP_ALLOC) {
+        if (!mt_event_allocates(&r->events[at])) {
             continue;
         }
         enum mt_role role = mt_stack_role_of(roles, r->events[at].stack);

@@ -310,7 +310,7 @@ static bool add_events(struct holder *h)
 {
     const struct mt_replay *r = h->r;
     for (size_t i = 0; i < h->out->events_done; i++) {
-        bool alloc = mt_event_kind(&r->events[i]) == MT_STEP_ALLOC;
+        bool alloc = mt_event_allocates(&r->events[i]);
         if (alloc && h->o->by == MT_BY_ANNOTATION) {
             (void)mt_annotation_cursor_move(&h->around, r->events[i].time_us);
         }

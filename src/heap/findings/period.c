@@ -186,7 +186,7 @@ static bool has_backward(const struct mt_stack_roles *roles)
 {
     const struct mt_replay *r = roles->replay;
     size_t i = 0;
-    while (i < r->n && (mt_event_kind(&r->events[i]) != MT_STEP_ALLOC ||
+    while (i < r->n && (!mt_event_allocates(&r->events[i]) ||
                         mt_stack_role_of(roles, r->events[i].stack) != MT_ROLE_BACKWARD)) {
         i++;
     }

@@ -54,7 +54,7 @@ static void signs_release(struct signs *x)
 static bool counts(const struct mt_stack_roles *roles, const struct mt_event *e)
 {
     enum mt_role role = (enum mt_role)roles->of[e->stack].role;
-    return mt_event_kind(e) == MT_STEP_ALLOC && role != MT_ROLE_OPTIMIZER && role != MT_ROLE_SETUP;
+    return mt_event_allocates(e) && role != MT_ROLE_OPTIMIZER && role != MT_ROLE_SETUP;
 }
 
 static bool number_signs(struct signs *x, const struct mt_stack_roles *roles, bool with_size)

@@ -37,7 +37,7 @@ static void first_guess(unsigned char *phases, const struct mt_stack_roles *role
             now = MT_PHASE_OTHER;
             k++;
         }
-        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC) {
+        if (mt_event_allocates(&r->events[i])) {
             now = phase_after(now, mt_stack_role_of(roles, r->events[i].stack));
         }
         phases[i] = (unsigned char)now;

@@ -44,7 +44,7 @@ static void by_stacks(bool *after, const struct mt_passes *passes,
 {
     const struct mt_replay *r = roles->replay;
     for (size_t i = 0; i < r->n; i++) {
-        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC &&
+        if (mt_event_allocates(&r->events[i]) &&
             roles->of[r->events[i].stack].role == MT_ROLE_OPTIMIZER) {
             mark(after, passes, i);
         }
@@ -58,7 +58,7 @@ static uint64_t *freed_gradients(const struct mt_passes *passes, const struct mt
     uint64_t *freed = mt_mem_zalloc(passes->n, sizeof *freed);
     uint32_t next_other = MT_NEVER; /* the next allocation of another part */
     for (size_t i = freed ? r->n : 0; i-- > 0;) {
-        if (mt_event_kind(&r->events[i]) != MT_STEP_ALLOC) {
+        if (!mt_event_allocates(&r->events[i])) {
             continue;
         }
         if (mt_stack_role_of(roles, r->events[i].stack) != MT_ROLE_BACKWARD) {

@@ -276,7 +276,7 @@ static void sum_categories(struct mt_trace_steps *x, const struct mt_categories 
     const struct mt_replay *r = c->replay;
     size_t done = x->at_event + 1;
     for (size_t i = 0; i < done && i < r->n; i++) {
-        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC && r->partner[i] >= done) {
+        if (mt_event_allocates(&r->events[i]) && r->partner[i] >= done) {
             x->by_category[c->events[i]] += r->events[i].size;
         }
     }

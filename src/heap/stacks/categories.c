@@ -377,11 +377,10 @@ static void sort_events(struct sorter *x)
     const struct mt_replay *r = x->c->replay;
     size_t base = (size_t)(r->events - x->s->events);
     for (size_t i = 0; i < r->n && !x->has_stacks; i++) {
-        x->has_stacks =
-            mt_event_kind(&r->events[i]) == MT_STEP_ALLOC && has_frames(x->s, r->events[i].stack);
+        x->has_stacks = mt_event_allocates(&r->events[i]) && has_frames(x->s, r->events[i].stack);
     }
     for (size_t i = 0; i < r->n; i++) {
-        if (mt_event_kind(&r->events[i]) == MT_STEP_ALLOC) {
+        if (mt_event_allocates(&r->events[i])) {
             look_around(x, r->events[i].time_us);
             x->c->events[i] = guess(x, base + i, &r->events[i]);
         }

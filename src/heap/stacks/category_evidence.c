@@ -34,12 +34,13 @@ struct weighing {
     struct mt_idmap gradients; /* size -> how many are alive at a time */
     uint64_t gradient_bytes;
     uint32_t first_backward; /* event, MT_NEVER without */
+    size_t unknown;          /* allocations of no category that stacks and lives tell */
     bool ends_in_oom;
 };
 
 static bool is_alloc(const struct weighing *x, size_t i)
 {
-    return mt_event_kind(&x->r->events[i]) == MT_STEP_ALLOC;
+    return mt_event_allocates(&x->r->events[i]);
 }
 
 static enum mt_role role_at(const struct weighing *x, size_t i)
@@ -90,6 +91,7 @@ static void apply_lifetimes(struct weighing *x)
         }
         bool backward = x->c->events[i] == MT_CATEGORY_GRADIENT;
         judge_life(x, i, &next);
+        x->unknown += x->c->events[i] == MT_CATEGORY_UNKNOWN;
         *(backward ? &next.backward : &next.other) = (uint32_t)i;
         enum mt_role role = role_at(x, i);
         if (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) {
@@ -346,11 +348,12 @@ static enum mt_status weigh(struct weighing *x, struct mt_error *err)
     MT_TRY(mt_stack_roles_init(&x->roles, x->r, err));
     MT_TRY(mt_passes_find(&x->passes, &x->roles, err));
     apply_lifetimes(x);
-    if (!find_workspaces(x) || !collect_gradients(x)) {
-        return mt_fail_nomem(err);
+    bool ok = find_workspaces(x);
+    if (ok && (x->unknown || x->r->ghosts.n)) {
+        find_inputs(x);
+        ok = collect_gradients(x) && sort_ghosts(x) && sort_unnamed(x, true) &&
+             sort_unnamed(x, false);
     }
-    find_inputs(x);
-    bool ok = sort_ghosts(x) && sort_unnamed(x, true) && sort_unnamed(x, false);
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 

@@ -157,7 +157,7 @@ static bool read_all(struct reading *x, const struct mt_replay *r, unsigned char
 {
     bool ok = true;
     for (size_t i = 0; i < r->n; i++) {
-        named[r->events[i].stack] |= mt_event_kind(&r->events[i]) == MT_STEP_ALLOC;
+        named[r->events[i].stack] |= mt_event_allocates(&r->events[i]);
     }
     for (size_t i = 0; i < r->ghosts.n; i++) {
         named[r->ghosts.v[i].stack] = 1;

@@ -110,6 +110,12 @@ enum mt_step_kind mt_event_kind(const struct mt_event *e);
  */
 enum mt_stackless mt_replay_stackless(const struct mt_replay *r);
 
+/* Whether it is MT_STEP_ALLOC, for loops that ask nothing else. */
+static inline bool mt_event_allocates(const struct mt_event *e)
+{
+    return e->action == MT_ACTION_ALLOC;
+}
+
 /* The events of a device: its trace, or {0, 0} when it has none. -1: the first host trace. */
 struct mt_trace mt_device_trace(const struct mt_snapshot *s, int32_t device);
 
