@@ -101,7 +101,8 @@ const char *mt_frag_source_fix(enum mt_frag_source_kind kind, const struct mt_re
 
 struct mt_frag_source {
     enum mt_frag_source_kind kind;
-    uint32_t stack; /* 0: not of one stack */
+    uint32_t
+        stack; /* 0: not of one stack. REGAINED: the one that gave most back, 0: not recorded */
     /* MANY_SIZES: allocations. REGAINED: segments. OVER_STEP: allocations. SPLITS: splits.
      * MIXED_FREES: bursts of frees. */
     uint64_t count;

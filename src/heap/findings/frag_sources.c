@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "heap/stacks/frames.h"
 #include "support/hash.h"
 #include "support/mem.h"
 #include "heap/walk/query.h"
@@ -71,6 +72,7 @@ struct per_stack {
     uint64_t over, lost;             /* requests above a step, what they lose */
     uint64_t splits, cut;
     uint64_t bursts, burst_bytes, burst_sizes;
+    uint64_t given; /* segments given back by an empty_cache that the stack names */
 };
 
 struct gather {
@@ -126,10 +128,15 @@ static bool look_at_alloc(struct gather *g, const struct mt_event *e)
 
 /* ---- segments given back and taken again ---- */
 
-/* A burst of releases that ends in another call to the driver made room for a request; one that
- * does not was empty_cache. */
-static bool is_empty_cache(const struct mt_replay *r, size_t i)
+/* Its stack may name it. Else a burst of releases that ends in another call to the driver made room
+ * for a request; one that does not was empty_cache. */
+static bool is_empty_cache(const struct gather *g, size_t i)
 {
+    const struct mt_replay *r = g->r;
+    if (mt_stack_empties_cache(g->s, r->events[i].stack)) {
+        g->stacks[r->events[i].stack].given++;
+        return true;
+    }
     while (i < r->n && mt_event_kind(&r->events[i]) == MT_STEP_RELEASE) {
         i++;
     }
@@ -140,7 +147,7 @@ static bool is_empty_cache(const struct mt_replay *r, size_t i)
 static bool look_at_release(struct gather *g, size_t i)
 {
     const struct mt_event *e = &g->r->events[i];
-    if (!is_empty_cache(g->r, i)) {
+    if (!is_empty_cache(g, i)) {
         return true;
     }
     uint32_t *n = mt_idmap_find(&g->given, e->size);
@@ -303,9 +310,20 @@ static bool add_strongest(struct gather *g, enum mt_frag_source_kind kind,
     return true;
 }
 
+/* The stack that gave most segments back. */
+static uint32_t most_given(const struct gather *g)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < g->s->n_stacks; i++) {
+        best = g->stacks[i].given > g->stacks[best].given ? i : best;
+    }
+    return best;
+}
+
 static bool add_regained(const struct gather *g, struct mt_frag_sources *out)
 {
     struct mt_frag_source x = {.kind = MT_FRAG_SOURCE_REGAINED,
+                               .stack = most_given(g),
                                .count = g->regained,
                                .bytes = g->regained_bytes,
                                .cost_us = 2 * DRIVER_CALL_US * g->regained};

@@ -411,3 +411,16 @@ void mt_name_short(struct mt_buf *b, struct mt_str name)
         mt_buf_str(b, name);
     }
 }
+
+bool mt_stack_empties_cache(const struct mt_snapshot *s, uint32_t stack)
+{
+    static const struct mt_str words[] = {MT_STR_INIT("empty_cache"), MT_STR_INIT("emptyCache")};
+    const struct mt_stack *list = &s->stacks[stack];
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct mt_frame *f = &s->frames[s->stack_frames[list->first + i]];
+        if (contains_any(mt_frame_function(s, f), words, MT_COUNT(words))) {
+            return true;
+        }
+    }
+    return false;
+}

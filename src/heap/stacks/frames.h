@@ -38,6 +38,10 @@ uint32_t mt_stack_telling_frame_id(const struct mt_snapshot *s, uint32_t stack);
 /* The frame id of the innermost node of the backward pass; 0: it has none. O(frames). */
 uint32_t mt_stack_backward_node(const struct mt_snapshot *s, uint32_t stack);
 
+/* Whether a frame of the stack is empty_cache() or emptyCache(), of PyTorch or of memtool.
+ * O(frames). */
+bool mt_stack_empties_cache(const struct mt_snapshot *s, uint32_t stack);
+
 /* ---- what people read where there is no frame: the same in every report, picture and page ---- */
 
 #define MT_NO_STACK "(no stack)"

@@ -285,17 +285,22 @@ static void add_source(struct mt_buf *b, const struct mt_report *r, const struct
     }
     if (x->kind != MT_FRAG_SOURCE_REGAINED) {
         mt_stack_label_long(b, s, x->stack, r);
+    } else if (x->stack) {
+        mt_buf_text(b, ": ");
+        mt_stack_label_long(b, s, x->stack, r);
     }
     mt_report_line(r, 6, "  %s", mt_buf_view(b).p);
 }
 
-/* Every training run splits blocks and asks for several sizes: that is worth a word only where
- * memory is cut up. Segments given back in the loop cost time in any case. */
+/* Every training run splits blocks and asks for several sizes: that is worth a word only where much
+ * is not allocated, and behind a large cache that is whole it is sizes that hardly come twice.
+ * Segments given back in the loop cost time in any case. */
 static bool is_worth_a_word(const struct mt_report *r, const struct mt_frag *f,
                             const struct mt_frag_source *x)
 {
+    bool changing = x->kind == MT_FRAG_SOURCE_MANY_SIZES && x->sizes >= x->count / 2;
     return r->verbose || x->kind == MT_FRAG_SOURCE_REGAINED ||
-           (f->class != MT_FRAG_NORMAL && !is_mostly_cached(f));
+           (f->class != MT_FRAG_NORMAL && (changing || !is_mostly_cached(f)));
 }
 
 static enum mt_status print_sources(const struct mt_report *r, const struct mt_snapshot *s,

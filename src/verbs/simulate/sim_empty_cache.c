@@ -6,23 +6,9 @@
  * release. Undecided by nature is an empty_cache directly before a request that would itself have
  * released the same.
  */
+#include "heap/stacks/frames.h"
 #include "support/checked.h"
 #include "verbs/simulate/sim.h"
-
-static bool names_it(const struct mt_sim *sim, uint32_t stack)
-{
-    const struct mt_snapshot *s = sim->snapshot;
-    const struct mt_stack *list = &s->stacks[stack];
-    for (uint32_t i = 0; i < list->n; i++) {
-        const struct mt_frame *f = &s->frames[s->stack_frames[list->first + i]];
-        struct mt_str name = mt_frame_function(s, f);
-        if (mt_str_find(name, MT_STR("empty_cache")) != SIZE_MAX ||
-            mt_str_find(name, MT_STR("emptyCache")) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool has_frames(const struct mt_sim *sim, const struct mt_event *e)
 {
@@ -71,7 +57,7 @@ uint32_t mt_sim_is_empty_cache(const struct machine *m, size_t index)
     for (uint32_t i = 0; i < op->slot; i++) {
         const struct mt_event *e = &sim->events[op->event + i];
         frames |= has_frames(sim, e);
-        if (has_frames(sim, e) && names_it(sim, e->stack)) {
+        if (has_frames(sim, e) && mt_stack_empties_cache(sim->snapshot, e->stack)) {
             last = i + 1;
         }
     }
