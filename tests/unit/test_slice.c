@@ -173,7 +173,7 @@ START_TEST(budget)
     struct mt_budget_facts facts;
     struct mt_budget_result results[MT_BUDGET_RULE_COUNT];
     ck_assert_int_eq(mt_filtered_init(&f, &filter, &s, &err), MT_OK);
-    ck_assert_int_eq(mt_budget_measure(&facts, &s, &f, true, &err), MT_OK);
+    ck_assert_int_eq(mt_budget_measure(&facts, &s, &f, ~0u, &err), MT_OK);
     mt_filtered_release(&f);
     ck_assert_uint_eq(facts.peak, MIB - 5);
     ck_assert_uint_eq(facts.reserved, 2 * MIB);

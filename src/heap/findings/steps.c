@@ -231,6 +231,8 @@ struct mt_trace_steps_typical mt_trace_steps_typical(const struct mt_trace_steps
     for (size_t i = of.first; i < of.end; i++) {
         sum.requests += x->rows.v[i].all.requests;
         sum.misses += x->rows.v[i].all.misses;
+        uint64_t asked = x->rows.v[i].all.device_allocs;
+        t.most_device_allocs = asked > t.most_device_allocs ? asked : t.most_device_allocs;
     }
     t.hit_rate = mt_step_hit_rate(&sum);
     t.peak_bytes = median(x, of, FIGURE_PEAK, scratch);
@@ -330,8 +332,9 @@ static enum mt_status find(struct mt_trace_steps *out, struct mt_stack_roles *ro
     struct filling x = {.out = out, .r = r, .phases = phases};
     walk(&x);
     count_passes(out);
-    enum mt_status status =
-        judge(out) ? anatomy(out, roles, phases, rules, err) : mt_fail_nomem(err);
+    enum mt_status status = !judge(out) ? mt_fail_nomem(err)
+                            : rules     ? anatomy(out, roles, phases, rules, err)
+                                        : MT_OK;
     mt_mem_free(phases);
     return status;
 }

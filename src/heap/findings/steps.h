@@ -91,9 +91,9 @@ struct mt_trace_steps {
 };
 
 /*
- * Looks at one device. `rules` give the categories. Finding no step is no error. O(n log n); 5
- * bytes an event while it runs. Errors: MT_NOMEM, MT_NOT_FOUND (as mt_periods_find). Release it
- * also after a failure.
+ * Looks at one device. `rules` give the categories; NULL: the rows alone. Finding no step is no
+ * error. O(n log n); 5 bytes an event while it runs. Errors: MT_NOMEM, MT_NOT_FOUND (as
+ * mt_periods_find). Release it also after a failure.
  */
 enum mt_status mt_trace_steps_find(struct mt_trace_steps *out, const struct mt_replay *r,
                                    const struct mt_rules *rules, const struct mt_period_options *o,
@@ -107,8 +107,9 @@ double mt_step_hit_rate(const struct mt_step_part *p);
 struct mt_trace_steps_typical {
     size_t steps;
     uint64_t peak_bytes, requests, device_allocs;
-    int64_t us;      /* -1: no times */
-    double hit_rate; /* of all of them together */
+    uint64_t most_device_allocs; /* of one step */
+    int64_t us;                  /* -1: no times */
+    double hit_rate;             /* of all of them together */
 };
 struct mt_trace_steps_typical mt_trace_steps_typical(const struct mt_trace_steps *x);
 

@@ -2,6 +2,7 @@
 /* Measures a run for its budgets, and holds it against them. */
 #include "verbs/check/budget.h"
 #include "heap/findings/peak.h"
+#include "heap/findings/steps.h"
 #include "heap/sums/totals.h"
 #include "heap/walk/query.h"
 #include "heap/walk/replay.h"
@@ -55,6 +56,27 @@ static enum mt_status measure_leak(struct mt_budget_facts *out, const struct mt_
     return status;
 }
 
+/* The worst device counts. */
+static enum mt_status measure_steps(struct mt_budget_facts *out, const struct mt_replay *r,
+                                    struct mt_error *err)
+{
+    static const struct mt_period_options o = {0};
+    struct mt_trace_steps steps;
+    enum mt_status status = mt_trace_steps_find(&steps, r, NULL, &o, err);
+    struct mt_trace_steps_typical t = {0};
+    if (status == MT_OK) {
+        t = mt_trace_steps_typical(&steps);
+    }
+    if (t.steps) {
+        out->hits = !out->has_steps || t.hit_rate < out->hits ? t.hit_rate : out->hits;
+        out->driver_calls =
+            t.most_device_allocs > out->driver_calls ? t.most_device_allocs : out->driver_calls;
+        out->has_steps = true;
+    }
+    mt_trace_steps_release(&steps);
+    return status;
+}
+
 /* The highest point of what the filter lets through. */
 static enum mt_status filtered_peak(const struct mt_replay *r, struct mt_filtered *f,
                                     uint64_t *peak, struct mt_error *err)
@@ -71,7 +93,7 @@ static enum mt_status filtered_peak(const struct mt_replay *r, struct mt_filtere
 }
 
 static enum mt_status measure_device(struct mt_budget_facts *out, const struct mt_snapshot *s,
-                                     int32_t device, struct mt_filtered *f, bool leaks,
+                                     int32_t device, struct mt_filtered *f, unsigned rules,
                                      struct mt_error *err)
 {
     struct mt_replay r;
@@ -89,15 +111,19 @@ static enum mt_status measure_device(struct mt_budget_facts *out, const struct m
     }
     out->peak = peak > out->peak ? peak : out->peak;
     out->reserved = reserved > out->reserved ? reserved : out->reserved;
-    if (status == MT_OK && leaks) {
+    if (status == MT_OK && rules >> MT_BUDGET_NO_LEAKS & 1) {
         status = measure_leak(out, &r, f, err);
+    }
+    unsigned of_steps = 1u << MT_BUDGET_MIN_HITS | 1u << MT_BUDGET_MAX_DRIVER_CALLS;
+    if (status == MT_OK && rules & of_steps) {
+        status = measure_steps(out, &r, err);
     }
     mt_replay_release(&r);
     return status;
 }
 
 enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_snapshot *s,
-                                 struct mt_filtered *f, bool leaks, struct mt_error *err)
+                                 struct mt_filtered *f, unsigned rules, struct mt_error *err)
 {
     struct mt_totals t;
     struct mt_devices devices = {0};
@@ -109,7 +135,7 @@ enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_sn
     }
     for (size_t i = 0; status == MT_OK && i < devices.ids.n; i++) {
         if (mt_filtered_device(f, devices.ids.v[i])) {
-            status = measure_device(out, s, devices.ids.v[i], f, leaks, err);
+            status = measure_device(out, s, devices.ids.v[i], f, rules, err);
         }
     }
     mt_devices_release(&devices);
@@ -136,6 +162,28 @@ static struct mt_budget_result check_growth(const struct mt_budget *b,
     return r;
 }
 
+static struct mt_budget_result check_hits(const struct mt_budget *b,
+                                          const struct mt_budget_facts *f)
+{
+    return (struct mt_budget_result){.rule = MT_BUDGET_MIN_HITS,
+                                     .is_ratio = true,
+                                     .is_unknown = !f->has_steps,
+                                     .found_ratio = f->hits,
+                                     .limit_ratio = b->min_hits,
+                                     .ok = f->has_steps ? f->hits >= b->min_hits
+                                                        : !b->unknown_breaks};
+}
+
+static struct mt_budget_result check_calls(const struct mt_budget *b,
+                                           const struct mt_budget_facts *f)
+{
+    struct mt_budget_result r =
+        at_most(MT_BUDGET_MAX_DRIVER_CALLS, f->driver_calls, (uint64_t)b->max_driver_calls);
+    r.is_unknown = !f->has_steps;
+    r.ok = r.is_unknown ? !b->unknown_breaks : r.ok;
+    return r;
+}
+
 static struct mt_budget_result check_one(const struct mt_budget *b, const struct mt_budget_facts *f,
                                          enum mt_budget_rule rule)
 {
@@ -150,6 +198,8 @@ static struct mt_budget_result check_one(const struct mt_budget *b, const struct
                                          .found_ratio = f->frag,
                                          .limit_ratio = b->max_frag,
                                          .ok = f->frag <= b->max_frag};
+    case MT_BUDGET_MIN_HITS: return check_hits(b, f);
+    case MT_BUDGET_MAX_DRIVER_CALLS: return check_calls(b, f);
     default: break;
     }
     struct mt_budget_result r =

@@ -17,12 +17,10 @@ struct mt_budget_facts {
     uint64_t ooms;
     enum mt_leak_verdict leak;
     int64_t bytes_per_step; /* of the device that leaks most */
+    bool has_steps;         /* what follows is known: some step comes after warm-up, or all do */
+    double hits;            /* share of requests that the cache served in them */
+    uint64_t driver_calls;  /* for memory, in the step that has most */
 };
-
-/* O(events log events) with the leaks, else O(events). Errors: MT_NOMEM, MT_LIMIT. */
-enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_snapshot *s,
-                                 struct mt_filtered *f, bool leaks, struct mt_error *err)
-    MT_NODISCARD;
 
 /* name in JSON and JUnit, the option */
 #define MT_BUDGET_RULES(X)                                                                         \
@@ -30,8 +28,16 @@ enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_sn
     X(MAX_RESERVED, "max_reserved", "--max-reserved")                                              \
     X(MAX_FRAG, "max_frag", "--max-frag")                                                          \
     X(MAX_GROWTH, "max_growth", "--max-growth")                                                    \
+    X(MIN_HITS, "min_hits", "--min-hits")                                                          \
+    X(MAX_DRIVER_CALLS, "max_driver_calls", "--max-driver-calls")                                  \
     X(NO_OOM, "no_oom", "--no-oom")                                                                \
     X(NO_LEAKS, "no_leaks", "--no-leaks")
+
+/* What `rules` (bits 1 << enum mt_budget_rule) ask for: O(events log events) with leaks or steps,
+ * else O(events). Errors: MT_NOMEM, MT_LIMIT. */
+enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_snapshot *s,
+                                 struct mt_filtered *f, unsigned rules, struct mt_error *err)
+    MT_NODISCARD;
 
 enum mt_budget_rule {
 #define X(id, name, option) MT_BUDGET_##id,
@@ -43,7 +49,8 @@ enum mt_budget_rule {
 struct mt_budget {
     unsigned rules; /* bits 1 << enum mt_budget_rule */
     uint64_t max_peak, max_reserved;
-    double max_frag;
+    double max_frag, min_hits;
+    int64_t max_driver_calls;
     bool growth_is_share; /* max_growth is a share of the base's peak, else bytes */
     double max_growth;
     uint64_t base_peak;  /* of the file to compare with */
@@ -54,7 +61,7 @@ struct mt_budget_result {
     enum mt_budget_rule rule;
     bool is_ratio;   /* limit and found are shares, else in bytes or counts */
     bool is_signed;  /* found may be negative: growth */
-    bool is_unknown; /* found says nothing: too few steps to tell a leak */
+    bool is_unknown; /* found says nothing: no verdict on leaks, no steps */
     bool ok;
     double limit_ratio, found_ratio;
     uint64_t limit;

@@ -61,6 +61,24 @@ static enum mt_status parse_max_frag(void *field, const char *text, struct mt_er
                                               : wrong(err, text, "a share such as 20% or 0.2");
 }
 
+static enum mt_status parse_min_hits(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    b->rules |= 1u << MT_BUDGET_MIN_HITS;
+    return parse_share(text, 1, &b->min_hits) ? MT_OK
+                                              : wrong(err, text, "a share such as 95% or 0.95");
+}
+
+static enum mt_status parse_max_calls(void *field, const char *text, struct mt_error *err)
+{
+    struct mt_budget *b = field;
+    uint64_t n = 0;
+    b->rules |= 1u << MT_BUDGET_MAX_DRIVER_CALLS;
+    bool ok = mt_u64_parse(mt_str_from(text), &n) && n <= INT64_MAX;
+    b->max_driver_calls = ok ? (int64_t)n : 0;
+    return ok ? MT_OK : wrong(err, text, "a number of calls");
+}
+
 static enum mt_status parse_max_growth(void *field, const char *text, struct mt_error *err)
 {
     struct mt_budget *b = field;
@@ -103,12 +121,17 @@ static const struct mt_option OPTIONS[] = {
                   "growth of the peak against --base: 100MiB or 5%", .common = true),
     MT_OPT_TEXT(0, "base", AT(check.base), "FILE",
                 "snapshot of a good run that --max-growth compares with", .common = true),
+    MT_OPT_CUSTOM(0, "min-hits", AT(check.budget), "SHARE", parse_min_hits,
+                  "share of requests that the cache serves in the steps after warm-up: 95% or 0.95",
+                  .common = true),
+    MT_OPT_CUSTOM(0, "max-driver-calls", AT(check.budget), "N", parse_max_calls,
+                  "how often a step after warm-up may ask the driver for memory", .common = true),
     MT_OPT_FLAG(0, "no-oom", AT(flags.no_oom), "the run may not have run out of memory",
                 .common = true),
     MT_OPT_FLAG(0, "no-leaks", AT(flags.no_leaks),
                 "live memory may not rise step after step (memtool leaks)", .common = true),
     MT_OPT_FLAG(0, "strict", AT(check.budget.unknown_breaks),
-                "a trace too short to tell a leak counts as one", .common = true),
+                "what a trace is too short to tell counts as broken", .common = true),
     MT_OPT_TEXT(0, "junit", AT(check.junit), "FILE", "write the results as JUnit XML too",
                 .common = true),
 };
@@ -155,8 +178,7 @@ static int measure(struct mt_cli *cli, const struct check_settings *x, const cha
         status = mt_filtered_check(&f, true, &err);
     }
     if (status == MT_OK) {
-        bool leaks = x->budget.rules >> MT_BUDGET_NO_LEAKS & 1;
-        status = mt_budget_measure(facts, &s, &f, leaks, &err);
+        status = mt_budget_measure(facts, &s, &f, x->budget.rules, &err);
     }
     mt_filtered_release(&f);
     mt_snapshot_release(&s);
@@ -241,8 +263,9 @@ static int settle(struct mt_cli *cli, struct settings *all)
     b->rules |= all->flags.no_oom ? 1u << MT_BUDGET_NO_OOM : 0;
     b->rules |= all->flags.no_leaks ? 1u << MT_BUDGET_NO_LEAKS : 0;
     if (!b->rules) {
-        return mt_cli_usage(cli, "no budget given: --max-peak, --max-reserved, --max-frag, "
-                                 "--max-growth, --no-oom or --no-leaks");
+        return mt_cli_usage(cli,
+                            "no budget given: --max-peak, --max-reserved, --max-frag, "
+                            "--max-growth, --min-hits, --max-driver-calls, --no-oom or --no-leaks");
     }
     bool growth = b->rules >> MT_BUDGET_MAX_GROWTH & 1;
     if (growth != (x->base != NULL)) {

@@ -40,12 +40,28 @@ static void say_growth(struct mt_buf *b, const struct mt_report *r,
 static void say_leak(struct mt_buf *b, const struct mt_report *r, const struct mt_budget_result *x)
 {
     if (x->is_unknown) {
-        mt_buf_printf(b, "leaks not known: the trace has fewer than five whole steps%s",
+        mt_buf_printf(b, "leaks not known, memtool leaks says why%s",
                       x->ok ? "; --strict makes that fail" : "");
     } else if (x->ok) {
         mt_buf_text(b, "no leak");
     } else {
         mt_buf_printf(b, "live memory rises by %s a step", mt_report_size(r, x->found).s);
+    }
+}
+
+/* Both speak of steps after warm-up. */
+static void say_price(struct mt_buf *b, const struct mt_budget_result *x)
+{
+    bool hits = x->rule == MT_BUDGET_MIN_HITS;
+    if (x->is_unknown) {
+        mt_buf_printf(b, "%s not known: no steps were found%s", hits ? "hits" : "driver calls",
+                      x->ok ? "; --strict makes that fail" : "");
+    } else if (hits) {
+        mt_buf_printf(b, "hits %.1f %% %s %.1f %%", 100 * x->found_ratio,
+                      x->ok ? "of at least" : "are under --min-hits", 100 * x->limit_ratio);
+    } else {
+        mt_buf_printf(b, x->ok ? "%s in a step, %s allowed" : "%s in a step, only %s allowed",
+                      mt_counted_text(x->found, "driver call").s, mt_count_text(x->limit).s);
     }
 }
 
@@ -55,6 +71,8 @@ static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_bud
     case MT_BUDGET_MAX_PEAK: say_bytes(b, r, "peak", x); break;
     case MT_BUDGET_MAX_RESERVED: say_bytes(b, r, "reserved", x); break;
     case MT_BUDGET_MAX_GROWTH: say_growth(b, r, x); break;
+    case MT_BUDGET_MIN_HITS:
+    case MT_BUDGET_MAX_DRIVER_CALLS: say_price(b, x); break;
     case MT_BUDGET_MAX_FRAG:
         mt_buf_printf(b, "cut up %.1f %% %s %.1f %%", 100 * x->found_ratio,
                       x->ok ? "of" : "is over --max-frag", 100 * x->limit_ratio);
@@ -97,7 +115,7 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
         mt_buf_reset(&b);
         say(&b, r, &o->results[i]);
         failed |= b.failed;
-        mt_report_line(r, 9, "  %-6s %-14s %s",
+        mt_report_line(r, 9, "  %-6s %-18s %s",
                        !o->results[i].ok          ? "broken"
                        : o->results[i].is_unknown ? "open"
                                                   : "ok",
