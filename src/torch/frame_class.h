@@ -4,8 +4,8 @@
  * functions of PyTorch and of the libraries around it. A file and a name are looked up apart, each
  * to a small number, so that convert --anonymize can keep the numbers where it masks the words.
  */
-#ifndef MEMTOOL_FRAME_CLASS_H
-#define MEMTOOL_FRAME_CLASS_H
+#ifndef MEMTOOL_TORCH_FRAME_CLASS_H
+#define MEMTOOL_TORCH_FRAME_CLASS_H
 
 #include "support/str.h"
 

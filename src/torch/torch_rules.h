@@ -35,6 +35,13 @@
 /* one_exa_bytes in malloc: requests from here on are refused before anything is counted. */
 #define MT_TORCH_REQUEST_GUARD ((uint64_t)1 << 60)
 
+/* parseChosenWorkspaceSize (ATen/cuda/CublasHandlePool.cpp, 2.0 to 2.11): what cuBLAS gets for each
+ * handle and stream, on Hopper and before, unless CUBLAS_WORKSPACE_CONFIG says otherwise; and
+ * _getWorkspaceSize of cuBLASLt beside it. */
+#define MT_TORCH_WORKSPACE_HOPPER (32 * MT_MIB)
+#define MT_TORCH_WORKSPACE (2 * 4 * MT_MIB + 8 * 16 * MT_KIB)
+#define MT_TORCH_WORKSPACE_LT MT_MIB
+
 /* ---- releases ---- */
 
 /* What differs between releases; torch_policy.c has the table. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of a program's model that a trace holds. Private to analysis/. */
-#ifndef MEMTOOL_ANALYSIS_PASSES_H
-#define MEMTOOL_ANALYSIS_PASSES_H
+#ifndef MEMTOOL_HEAP_FINDINGS_PASSES_H
+#define MEMTOOL_HEAP_FINDINGS_PASSES_H
 
 #include "heap/findings/period.h"
 

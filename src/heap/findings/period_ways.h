@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The ways to find steps that period.c chooses from. Private to analysis/. */
-#ifndef MEMTOOL_ANALYSIS_PERIOD_WAYS_H
-#define MEMTOOL_ANALYSIS_PERIOD_WAYS_H
+#ifndef MEMTOOL_HEAP_FINDINGS_PERIOD_WAYS_H
+#define MEMTOOL_HEAP_FINDINGS_PERIOD_WAYS_H
 
 #include "heap/findings/period.h"
 

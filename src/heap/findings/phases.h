@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which part of its step each event of a trace belongs to. Private to analysis/. */
-#ifndef MEMTOOL_ANALYSIS_PHASES_H
-#define MEMTOOL_ANALYSIS_PHASES_H
+#ifndef MEMTOOL_HEAP_FINDINGS_PHASES_H
+#define MEMTOOL_HEAP_FINDINGS_PHASES_H
 
 #include "heap/findings/steps.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which calls of a model belong to one step of an optimizer. Private to analysis/. */
-#ifndef MEMTOOL_ANALYSIS_STEP_MARKS_H
-#define MEMTOOL_ANALYSIS_STEP_MARKS_H
+#ifndef MEMTOOL_HEAP_FINDINGS_STEP_MARKS_H
+#define MEMTOOL_HEAP_FINDINGS_STEP_MARKS_H
 
 #include "heap/findings/period_ways.h"
 

@@ -9,7 +9,7 @@
 
 #include "support/mem.h"
 
-#include "heap/findings/layers.h"
+#include "heap/findings/model_layers.h"
 #include "heap/findings/phases.h"
 
 double mt_step_hit_rate(const struct mt_step_part *p)
@@ -207,42 +207,37 @@ static void mark_odd(struct mt_trace_steps *x, uint64_t *scratch)
     }
 }
 
+static void find_typical(struct mt_trace_steps *x, uint64_t *scratch)
+{
+    struct range of = judged(x);
+    struct mt_trace_steps_typical *t = &x->typical;
+    struct mt_step_part sum = {0};
+    for (size_t i = of.first; i < of.end; i++) {
+        const struct mt_step_part *all = &x->rows.v[i].all;
+        sum.requests += all->requests;
+        sum.misses += all->misses;
+        t->most_device_allocs =
+            all->device_allocs > t->most_device_allocs ? all->device_allocs : t->most_device_allocs;
+    }
+    t->steps = of.end - of.first;
+    t->hit_rate = mt_step_hit_rate(&sum);
+    t->peak_bytes = median(x, of, FIGURE_PEAK, scratch);
+    t->requests = median(x, of, FIGURE_REQUESTS, scratch);
+    t->device_allocs = median(x, of, FIGURE_DRIVER, scratch);
+    bool timed = t->steps && x->rows.v[of.first].from_us != MT_NO_TIME;
+    t->us = timed ? (int64_t)median(x, of, FIGURE_US, scratch) : -1;
+}
+
 static bool judge(struct mt_trace_steps *x)
 {
     uint64_t *scratch = mt_mem_alloc(x->rows.n ? x->rows.n : 1, sizeof *scratch);
     if (scratch) {
         mark_warm_up(x);
         mark_odd(x, scratch);
+        find_typical(x, scratch);
     }
     mt_mem_free(scratch);
     return scratch != NULL;
-}
-
-struct mt_trace_steps_typical mt_trace_steps_typical(const struct mt_trace_steps *x)
-{
-    struct range of = judged(x);
-    struct mt_trace_steps_typical t = {.steps = of.end - of.first, .us = -1, .hit_rate = 1};
-    uint64_t *scratch = t.steps ? mt_mem_alloc(t.steps, sizeof *scratch) : NULL;
-    if (!scratch) {
-        t.steps = 0;
-        return t;
-    }
-    struct mt_step_part sum = {0};
-    for (size_t i = of.first; i < of.end; i++) {
-        sum.requests += x->rows.v[i].all.requests;
-        sum.misses += x->rows.v[i].all.misses;
-        uint64_t asked = x->rows.v[i].all.device_allocs;
-        t.most_device_allocs = asked > t.most_device_allocs ? asked : t.most_device_allocs;
-    }
-    t.hit_rate = mt_step_hit_rate(&sum);
-    t.peak_bytes = median(x, of, FIGURE_PEAK, scratch);
-    t.requests = median(x, of, FIGURE_REQUESTS, scratch);
-    t.device_allocs = median(x, of, FIGURE_DRIVER, scratch);
-    if (x->rows.v[of.first].from_us != MT_NO_TIME) {
-        t.us = (int64_t)median(x, of, FIGURE_US, scratch);
-    }
-    mt_mem_free(scratch);
-    return t;
 }
 
 /* ---- the anatomy of one pass ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the steps of a recording are made of, one by one, and what one pass of the model holds. */
-#ifndef MEMTOOL_STEPS_H
-#define MEMTOOL_STEPS_H
+#ifndef MEMTOOL_HEAP_FINDINGS_STEPS_H
+#define MEMTOOL_HEAP_FINDINGS_STEPS_H
 
 #include "heap/stacks/categories.h"
 #include "support/error.h"
@@ -76,12 +76,22 @@ struct mt_layers {
     MT_VEC(struct mt_layer_part) parts; /* most bytes first */
 };
 
+/* Medians over the whole steps after warm-up, over all rows where there is none. */
+struct mt_trace_steps_typical {
+    size_t steps;
+    uint64_t peak_bytes, requests, device_allocs;
+    uint64_t most_device_allocs; /* of one step */
+    int64_t us;                  /* -1: no times */
+    double hit_rate;             /* of all of them together */
+};
+
 struct mt_trace_steps {
     int32_t device;
     bool has_events; /* else all is empty */
     struct mt_periods periods;
     MT_VEC(struct mt_step_row) rows;
-    size_t whole; /* the first so many have a next one */
+    struct mt_trace_steps_typical typical; /* .steps = 0: there are no rows */
+    size_t whole;                          /* the first so many have a next one */
     size_t shown; /* the step whose pass is taken apart: the last whole one, else the last */
     struct mt_layers layers;
     /* At the peak of that step, or of the trace without steps. */
@@ -102,15 +112,5 @@ void mt_trace_steps_release(struct mt_trace_steps *x);
 
 /* Of the requests, how many the cache served; 1 without requests. */
 double mt_step_hit_rate(const struct mt_step_part *p);
-
-/* Medians over the whole steps after warm-up, over all rows where there is none. */
-struct mt_trace_steps_typical {
-    size_t steps;
-    uint64_t peak_bytes, requests, device_allocs;
-    uint64_t most_device_allocs; /* of one step */
-    int64_t us;                  /* -1: no times */
-    double hit_rate;             /* of all of them together */
-};
-struct mt_trace_steps_typical mt_trace_steps_typical(const struct mt_trace_steps *x);
 
 #endif

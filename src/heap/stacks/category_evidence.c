@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "support/hash.h"
-#include "support/units.h"
+#include "torch/torch_rules.h"
 #include "support/mem.h"
 #include "support/vec.h"
 
@@ -103,15 +103,12 @@ static void apply_lifetimes(struct weighing *x)
 
 /* ---- workspaces ---- */
 
-/* What cuBLAS takes once for each handle and stream, unless CUBLAS_WORKSPACE_CONFIG says otherwise
- * (ATen/cuda/CublasHandlePool.cpp, 2.0 to 2.11: parseChosenWorkspaceSize): 32 MiB on Hopper, else
- * 4096 KiB twice and 16 KiB eight times; and cuBLASLt 1 MiB beside it. */
 static bool is_workspace_size(uint64_t size)
 {
-    return size == 32 * MT_MIB || size == 2 * 4 * MT_MIB + 8 * 16 * MT_KIB;
+    return size == MT_TORCH_WORKSPACE_HOPPER || size == MT_TORCH_WORKSPACE;
 }
 
-enum { LT_SIZE = 1 << 20, LT_NEAR = 8 /* events */ };
+enum { LT_NEAR = 8 /* events between the workspaces of one call */ };
 
 /* Never freed, by stack, size and stream; of those of before the last call of the model alone too.
  */
@@ -142,7 +139,7 @@ static bool collect_kept(struct kept *k, const struct weighing *x)
     for (size_t i = 0; ok && i < x->r->n; i++) {
         const struct mt_event *e = &x->r->events[i];
         if (is_alloc(x, i) && x->r->partner[i] == MT_NEVER &&
-            (is_workspace_size(e->size) || e->size == LT_SIZE)) {
+            (is_workspace_size(e->size) || e->size == MT_TORCH_WORKSPACE_LT)) {
             ok = count_key(&k->all, twin_key(e)) &&
                  (i >= k->last_pass || count_key(&k->old, twin_key(e)));
         }
@@ -165,8 +162,9 @@ static void mark_lt(struct weighing *x, const struct kept *kept, size_t i)
     size_t from = i > LT_NEAR ? i - LT_NEAR : 0;
     for (size_t k = from; k < x->r->n && k <= i + LT_NEAR; k++) {
         const struct mt_event *e = &x->r->events[k];
-        if (is_alloc(x, k) && e->size == LT_SIZE && e->stack == x->r->events[i].stack &&
-            x->r->partner[k] == MT_NEVER && !has_twin(kept, x, k)) {
+        if (is_alloc(x, k) && e->size == MT_TORCH_WORKSPACE_LT &&
+            e->stack == x->r->events[i].stack && x->r->partner[k] == MT_NEVER &&
+            !has_twin(kept, x, k)) {
             x->c->events[k] = MT_CATEGORY_WORKSPACE;
             return;
         }

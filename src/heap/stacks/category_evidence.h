@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What lifetimes, sizes and phases say about the categories that call stacks gave. Private to
  * analysis/. */
-#ifndef MEMTOOL_ANALYSIS_CATEGORY_EVIDENCE_H
-#define MEMTOOL_ANALYSIS_CATEGORY_EVIDENCE_H
+#ifndef MEMTOOL_HEAP_STACKS_CATEGORY_EVIDENCE_H
+#define MEMTOOL_HEAP_STACKS_CATEGORY_EVIDENCE_H
 
 #include "heap/stacks/categories.h"
 

@@ -3,8 +3,8 @@
  * What part of a program each call stack belongs to, by its lines of Python: the call of a model,
  * the backward pass, the optimizer. Private to analysis/.
  */
-#ifndef MEMTOOL_ANALYSIS_STACK_ROLES_H
-#define MEMTOOL_ANALYSIS_STACK_ROLES_H
+#ifndef MEMTOOL_HEAP_STACKS_STACK_ROLES_H
+#define MEMTOOL_HEAP_STACKS_STACK_ROLES_H
 
 #include "support/error.h"
 #include "snapshot/model/model.h"

@@ -63,11 +63,8 @@ static enum mt_status measure_steps(struct mt_budget_facts *out, const struct mt
     static const struct mt_period_options o = {0};
     struct mt_trace_steps steps;
     enum mt_status status = mt_trace_steps_find(&steps, r, NULL, &o, err);
-    struct mt_trace_steps_typical t = {0};
-    if (status == MT_OK) {
-        t = mt_trace_steps_typical(&steps);
-    }
-    if (t.steps) {
+    struct mt_trace_steps_typical t = steps.typical;
+    if (status == MT_OK && t.steps) {
         out->hits = !out->has_steps || t.hit_rate < out->hits ? t.hit_rate : out->hits;
         out->driver_calls =
             t.most_device_allocs > out->driver_calls ? t.most_device_allocs : out->driver_calls;

@@ -66,7 +66,7 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
 /* "After warm-up: 1,645 requests a step, 100.0 % from the cache, the driver is not called". */
 static void print_typical(const struct mt_report *r, const struct mt_trace_steps *x)
 {
-    struct mt_trace_steps_typical t = mt_trace_steps_typical(x);
+    struct mt_trace_steps_typical t = x->typical;
     struct mt_sentence b = {0};
     if (t.steps < 2) {
         return;

@@ -89,7 +89,7 @@ static void put_layers(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
 
 static void put_typical(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
 {
-    struct mt_trace_steps_typical t = mt_trace_steps_typical(x);
+    struct mt_trace_steps_typical t = x->typical;
     if (!t.steps) {
         mt_put_null(p, o, "typical");
         return;

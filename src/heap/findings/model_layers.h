@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The layers of one pass of a model. Private to analysis/. */
-#ifndef MEMTOOL_ANALYSIS_LAYERS_H
-#define MEMTOOL_ANALYSIS_LAYERS_H
+#ifndef MEMTOOL_HEAP_FINDINGS_MODEL_LAYERS_H
+#define MEMTOOL_HEAP_FINDINGS_MODEL_LAYERS_H
 
 #include "heap/findings/steps.h"
 

@@ -3,7 +3,7 @@
  * Layers are what repeats inside of a pass. What a layer costs is what it leaves alive for the
  * backward pass, so allocations count that are alive when that begins.
  */
-#include "heap/findings/layers.h"
+#include "heap/findings/model_layers.h"
 
 #include <stdlib.h>
 
