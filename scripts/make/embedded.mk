@@ -48,3 +48,15 @@ $(BUILD)/generated/glossary.o: $(BUILD)/generated/glossary.c $(FLAGS_STAMP)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 LIB_OBJECTS += $(BUILD)/generated/glossary.o
+
+# The table of model architectures for estimate.
+
+$(BUILD)/generated/architectures.c: $(BUILD)/embed src/verbs/estimate/architectures.txt
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	$(Q){ echo '#include "verbs/estimate/arch_run.h"'; $(BUILD)/embed architectures src/verbs/estimate/architectures.txt; } > $@
+
+$(BUILD)/generated/architectures.o: $(BUILD)/generated/architectures.c $(FLAGS_STAMP)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+LIB_OBJECTS += $(BUILD)/generated/architectures.o

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as results of earlier runs, and as the config.json of a model. */
-#include "verbs/estimate/print.h"
 #include "verbs/ranks/print.h"
+
+#include "verbs/estimate/estimate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,14 +31,15 @@ static void config(struct mt_str text)
 {
     struct mt_estimate_options o;
     struct mt_estimate e;
+    struct mt_model m;
     struct mt_error err;
     mt_estimate_options_init(&o);
-    if (mt_model_config_read(text, &o.model, &o.dtype, &err) == MT_OK &&
-        mt_model_shape_complete(&o.model)) {
+    if (mt_model_read(&m, text, NULL, &err) == MT_OK) {
         o.batch = o.sequence = 1 << 20;
-        (void)!mt_estimate_find(&e, &o, &err);
+        (void)!mt_estimate_find(&e, &m, &o, &err);
         o.inference = true;
-        (void)!mt_estimate_find(&e, &o, &err);
+        (void)!mt_estimate_find(&e, &m, &o, &err);
+        mt_model_release(&m);
     }
 }
 

@@ -1,33 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* estimate: how much memory a model should need, by arithmetic; and against a snapshot. */
+/* estimate: how much memory a model should need, by arithmetic; what fits; and against a snapshot.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/slurp.h"
 #include "heap/findings/peak.h"
 #include "support/units.h"
+
+#include "cli/command.h"
 #include "verbs/estimate/print.h"
+#include "verbs/estimate/estimate_input.h"
 
 struct estimate_settings {
     struct mt_common common;
     struct mt_estimate_options o;
-    struct mt_model_shape given; /* what the options say; 0: nothing */
+    struct mt_model_given given;
     const char *config;
     const char *against;
     int dtype, grad_dtype, kv_dtype; /* enum mt_dtype + 1, 0: not given */
-    int optimizer, checkpointing;
-    int64_t zero, ranks, batch, sequence;
+    int optimizer, account, recompute, lora_targets, offload, engine;
+    int64_t zero;
     double fragmentation_pct; /* < 0: not given */
-    bool inference, no_master, table;
+    bool inference, no_master, table, double_quant;
 };
 
 static void defaults(void *settings);
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
-static const char *const DTYPES[] = {"auto", "fp32", "bf16", "fp16", "fp8", "int8", "int4", NULL};
-static const char *const OPTIMIZERS[] = {"adam", "adam8bit", "adafactor", "momentum", "sgd", NULL};
-static const char *const CHECKPOINTING[] = {"none", "selective", "full", NULL};
+static const char *const DTYPES[] = {"auto", "fp32", "bf16", "fp16", "fp8",
+                                     "int8", "int4", "nf4",  NULL};
+static const char *const OPTIMIZERS[] = {"adam", "adam8bit", "adafactor", "momentum", "lion",
+                                         "muon", "sgd",      "adamw",     NULL};
+static const char *const ACCOUNTS[] = {"mixed", "amp", "pure", "megatron", "nemo", NULL};
+static const char *const RECOMPUTE[] = {"none", "selective", "full", NULL};
+static const char *const TARGETS[] = {"all", "attention", "mlp", NULL};
+static const char *const OFFLOAD[] = {"none", "optimizer", "all", NULL};
+static const char *const ENGINES[] = {"none", "vllm", "sglang", NULL};
+enum { ENGINE_NONE, ENGINE_VLLM, ADAMW = MT_OPTIMIZER_COUNT };
 
 enum { FEWEST_PARAMS = 1000 }; /* below it a unit was forgotten */
 
@@ -67,8 +77,12 @@ static enum mt_status parse_params(void *field, const char *text, struct mt_erro
 static enum mt_status parse_card(void *field, const char *text, struct mt_error *err)
 {
     uint64_t *card = field;
-    *card = mt_card_find(mt_str_from(text));
-    if (*card || (mt_size_parse(mt_str_from(text), card) && *card >= LEAST_CARD)) {
+    const struct mt_card *known = mt_card_find(mt_str_from(text));
+    if (known) {
+        *card = known->bytes;
+        return MT_OK;
+    }
+    if (mt_size_parse(mt_str_from(text), card) && *card >= LEAST_CARD) {
         return MT_OK;
     }
     if (*text && !text[strspn(text, "0123456789.")] && strspn(text, "0.") < strlen(text)) {
@@ -76,12 +90,12 @@ static enum mt_status parse_card(void *field, const char *text, struct mt_error 
     }
     mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a size such as 80GiB nor a known card",
             text);
-    struct mt_buf known = {0};
-    for (size_t i = 0; MT_CARD_NAMES[i]; i++) {
-        mt_buf_printf(&known, " %s", MT_CARD_NAMES[i]);
+    struct mt_buf names = {0};
+    for (size_t i = 0; i < MT_CARDS_N; i++) {
+        mt_buf_printf(&names, " %s", MT_CARDS[i].name);
     }
-    (void)mt_hint(err, "known:%s", known.failed ? "" : known.p);
-    mt_buf_release(&known);
+    (void)mt_hint(err, "known:%s", names.failed ? "" : names.p);
+    mt_buf_release(&names);
     return err->code;
 }
 
@@ -108,52 +122,88 @@ static const struct mt_option JOB[] = {
     MT_OPT_FLAG(0, "inference", AT(inference), "serving: weights, KV cache and context",
                 .common = true),
     MT_OPT_CHOICE(0, "dtype", AT(dtype), DTYPES,
-                  "of the weights (default: that of the config, else bf16)", .common = true),
-    MT_OPT_CHOICE(0, "grad-dtype", AT(grad_dtype), DTYPES,
-                  "of the gradients (default: as the weights, at least bf16)"),
-    MT_OPT_CHOICE(0, "kv-dtype", AT(kv_dtype), DTYPES,
-                  "of the KV cache (default: as the weights, at least bf16)"),
-    MT_OPT_CHOICE(0, "optimizer", AT(optimizer), OPTIMIZERS,
-                  "optimizer (default adam, which is AdamW too)", .common = true),
-    MT_OPT_FLAG(0, "no-master", AT(no_master), "no fp32 copy of weights in lower precision"),
-    MT_OPT_INT(0, "zero", AT(zero), "STAGE", 0, 3,
-               "ZeRO stage: 1 divides the optimizer, 2 gradients too, 3 (FSDP) weights too",
+                  "of the weights (default: as the config stores them)", .common = true),
+    MT_OPT_FLAG(0, "double-quant", AT(double_quant), "scales of nf4 are quantized again"),
+    MT_OPT_U64(0, "batch", AT(o.batch), "N", 1, 1e9, "sequences at a time on one device",
                .common = true),
-    MT_OPT_INT(0, "ranks", AT(ranks), "N", 1, 1e6, "data-parallel ranks that the stage divides by",
-               .common = true),
-    MT_OPT_INT(0, "batch", AT(batch), "N", 1, 1e9, "sequences at a time on one device",
-               .common = true),
-    MT_OPT_INT(0, "seq", AT(sequence), "TOKENS", 1, 1e9, "length of a sequence", .common = true),
-    MT_OPT_CHOICE(0, "checkpointing", AT(checkpointing), CHECKPOINTING,
-                  "activation checkpointing: keeps 100, 50 or 20 %", .common = true),
+    MT_OPT_U64(0, "seq", AT(o.sequence), "TOKENS", 1, 1e9, "length of a sequence", .common = true),
     MT_OPT_SIZE(0, "workspace", AT(o.workspace), "SIZE",
-                "of cuBLAS, cuDNN and others (default 128MiB)", .memory = true),
-    MT_OPT_SIZE(0, "context", AT(o.context), "SIZE", "CUDA context (default 768MiB)",
+                "of cuBLAS, cuDNN and others (default 64MiB)", .memory = true),
+    MT_OPT_SIZE(0, "context", AT(o.context), "SIZE", "CUDA context (default 640MiB)",
                 .memory = true),
     MT_OPT_NUMBER(0, "fragmentation", AT(fragmentation_pct), "PERCENT", 0, 90,
-                  "share of reserved memory that is lost (default 0)"),
+                  "share of reserved memory that is lost (default 0 to 10)"),
     MT_OPT_CUSTOM(0, "card", AT(o.card), "SIZE|NAME", parse_card,
-                  "memory of the card: 80GiB, or its name such as a100-80", .common = true),
+                  "memory of the card: 80GiB, or its name such as h100; alone: what fits on it",
+                  .common = true),
     MT_OPT_TEXT(0, "against", AT(against), "FILE",
                 "a snapshot: expected against found, and its fragmentation", .common = true),
     MT_OPT_FLAG(0, "table", AT(table),
                 "the usual sizes side by side: 7, 13 and 70 billion parameters", .common = true),
 };
 
+static const struct mt_option TRAINING[] = {
+    MT_OPT_CHOICE(0, "optimizer", AT(optimizer), OPTIMIZERS, "optimizer (default adam)",
+                  .common = true),
+    MT_OPT_CHOICE(0, "account", AT(account), ACCOUNTS,
+                  "who keeps what: mixed (DeepSpeed), amp (autocast), pure (no fp32 copy), "
+                  "megatron, nemo"),
+    MT_OPT_FLAG(0, "no-master", AT(no_master), "as --account pure"),
+    MT_OPT_CHOICE(0, "grad-dtype", AT(grad_dtype), DTYPES,
+                  "of the gradients (default: as the account says)"),
+    MT_OPT_U64(0, "lora", AT(o.lora), "RANK", 1, 65536, "train adapters of RANK and nothing else",
+               .common = true),
+    MT_OPT_CHOICE(0, "lora-targets", AT(lora_targets), TARGETS, "linear layers that have adapters"),
+    MT_OPT_CHOICE(0, "recompute", AT(recompute), RECOMPUTE,
+                  "activation checkpointing: none, the attention matrix, or all of a layer",
+                  .common = true),
+    MT_OPT_CHOICE(0, "checkpointing", AT(recompute), RECOMPUTE, "as --recompute"),
+    MT_OPT_FLAG(0, "eager", AT(o.eager), "attention keeps its matrix (default: flash attention)"),
+    MT_OPT_FLAG(0, "fused-loss", AT(o.fused_loss), "the loss keeps no logits of all tokens"),
+    MT_OPT_CHOICE(0, "offload", AT(offload), OFFLOAD, "to the host: optimizer, or weights too"),
+};
+
+static const struct mt_option PARALLEL[] = {
+    MT_OPT_INT(0, "zero", AT(zero), "STAGE", 0, 3,
+               "ZeRO stage: 1 divides the optimizer, 2 gradients too, 3 (FSDP) weights too",
+               .common = true),
+    MT_OPT_U64(0, "ranks", AT(o.ranks), "N", 1, 1e6,
+               "data-parallel ranks that the stage divides by", .common = true),
+    MT_OPT_U64(0, "tp", AT(o.tp), "N", 1, 1024, "tensor-parallel size", .common = true),
+    MT_OPT_FLAG(0, "sp", AT(o.sp), "sequence parallel: norms and inputs are divided by --tp too"),
+    MT_OPT_U64(0, "pp", AT(o.pp), "N", 1, 1024, "pipeline stages, of which the fullest is shown"),
+    MT_OPT_U64(0, "micro-batches", AT(o.micro_batches), "N", 1, 1e6,
+               "micro-batches of a step (default: as many as stages)"),
+    MT_OPT_U64(0, "ep", AT(o.ep), "N", 1, 1e6, "expert-parallel size"),
+    MT_OPT_U64(0, "cp", AT(o.cp), "N", 1, 1e6, "context-parallel size"),
+};
+
+static const struct mt_option SERVING[] = {
+    MT_OPT_CHOICE(0, "kv-dtype", AT(kv_dtype), DTYPES,
+                  "of the KV cache (default: as computed with, at least bf16)"),
+    MT_OPT_U64(0, "page-size", AT(o.page), "TOKENS", 1, 65536,
+               "pages of the KV cache (default 1: no rounding)"),
+    MT_OPT_CHOICE(0, "engine", AT(engine), ENGINES, "page size of an engine: vllm 16, sglang 1"),
+};
+
 static const struct mt_option_group GROUPS[] = {
     {.title = "Model", .options = MODEL, .n = MT_COUNT(MODEL)},
     {.title = "Job", .options = JOB, .n = MT_COUNT(JOB)},
+    {.title = "Training", .options = TRAINING, .n = MT_COUNT(TRAINING)},
+    {.title = "Parallel", .options = PARALLEL, .n = MT_COUNT(PARALLEL)},
+    {.title = "Serving", .options = SERVING, .n = MT_COUNT(SERVING)},
 };
 
 const struct mt_command mt_cmd_estimate = {
     .name = "estimate",
     .summary = "how much memory a model should need, term by term",
-    .usage = "--params N|--config FILE|--table [options]",
+    .usage = "--params N|--config FILE|--card NAME|--table [options]",
     .description =
         "Adds up what training or serving a model should take on one device: weights, gradients, "
-        "optimizer, activations or KV cache, workspaces, fragmentation and the CUDA context. It is "
-        "arithmetic, not measurement: each term is printed with its formula and what it leaves "
-        "out.",
+        "optimizer, activations or KV cache, workspaces, fragmentation and the CUDA context, and "
+        "what "
+        "would fit on a card. It is arithmetic, not measurement: each term is printed with its "
+        "formula, its range and what it leaves out. -v lists the tensors.",
     .examples = "memtool estimate --params 7B --card h100\n"
                 "memtool estimate --config config.json --batch 4 --seq 4096 --zero 3 --ranks 8",
     .groups = GROUPS,
@@ -170,71 +220,50 @@ static void defaults(void *settings)
 {
     struct estimate_settings *x = settings;
     mt_estimate_options_init(&x->o);
-    x->ranks = 1;
     x->fragmentation_pct = -1;
 }
 
 /* ---- the model ---- */
-
-enum { MOST_CONFIG = (int)(16 * MT_MIB) };
-
-static int read_config(struct mt_cli *cli, struct estimate_settings *x, enum mt_dtype *dtype)
-{
-    struct mt_error err;
-    struct mt_buf text = {0};
-    enum mt_status status = mt_cli_slurp_file(x->config, MOST_CONFIG, &text, &err);
-    if (status == MT_OK) {
-        status = mt_model_config_read(mt_buf_view(&text), &x->o.model, dtype, &err);
-    }
-    mt_buf_release(&text);
-    return status == MT_OK ? 0 : mt_cli_fail(cli, x->config, &err);
-}
-
-/* What the options name goes before what the config says. */
-static void override(struct mt_model_shape *m, const struct mt_model_shape *given)
-{
-    const uint64_t *from[] = {&given->params, &given->layers,      &given->hidden,
-                              &given->heads,  &given->kv_heads,    &given->head_dim,
-                              &given->vocab,  &given->intermediate};
-    uint64_t *to[] = {&m->params,   &m->layers,   &m->hidden, &m->heads,
-                      &m->kv_heads, &m->head_dim, &m->vocab,  &m->intermediate};
-    for (size_t i = 0; i < MT_COUNT(to); i++) {
-        *to[i] = *from[i] ? *from[i] : *to[i];
-    }
-}
 
 static enum mt_dtype at_least_bf16(enum mt_dtype d)
 {
     return mt_dtype_bits(d) < 16 ? MT_BF16 : d;
 }
 
-static int settle(struct mt_cli *cli, struct estimate_settings *x)
+static void settle_dtypes(struct estimate_settings *x, struct mt_model *m)
 {
     struct mt_estimate_options *o = &x->o;
-    enum mt_dtype dtype = MT_BF16;
-    int code = x->config ? read_config(cli, x, &dtype) : 0;
-    if (code) {
-        return code;
+    if (x->dtype) {
+        mt_model_set_dtype(m, (enum mt_dtype)(x->dtype - 1), x->double_quant);
     }
-    override(&o->model, &x->given);
-    o->dtype = x->dtype ? (enum mt_dtype)(x->dtype - 1) : dtype;
-    o->grad_dtype = x->grad_dtype ? (enum mt_dtype)(x->grad_dtype - 1) : at_least_bf16(o->dtype);
-    o->kv_dtype = x->kv_dtype ? (enum mt_dtype)(x->kv_dtype - 1) : at_least_bf16(o->dtype);
-    o->optimizer = (enum mt_optimizer)x->optimizer;
-    o->checkpointing = (enum mt_checkpointing)x->checkpointing;
+    o->dtype = at_least_bf16(m->dtype);
+    o->grad_dtype = x->grad_dtype;
+    o->kv_dtype = x->kv_dtype ? (enum mt_dtype)(x->kv_dtype - 1) : o->dtype;
+}
+
+static int settle(struct mt_cli *cli, struct estimate_settings *x, struct mt_model *m)
+{
+    struct mt_estimate_options *o = &x->o;
+    settle_dtypes(x, m);
+    o->optimizer = x->optimizer == ADAMW ? MT_OPTIMIZER_ADAM : (enum mt_optimizer)x->optimizer;
+    o->account = x->no_master ? MT_ACCOUNT_PURE : (enum mt_account)x->account;
+    o->recompute = (enum mt_recompute)x->recompute;
+    o->lora_targets = (enum mt_lora_targets)x->lora_targets;
+    o->offload = (enum mt_offload)x->offload;
+    o->page = x->engine == ENGINE_VLLM && o->page == 1 ? 16 : o->page;
     o->zero = (int)x->zero;
-    o->ranks = (uint64_t)x->ranks;
-    o->batch = (uint64_t)x->batch;
-    o->sequence = (uint64_t)x->sequence;
     o->inference = x->inference;
-    o->no_master = x->no_master;
-    o->fragmentation = x->fragmentation_pct > 0 ? x->fragmentation_pct / 100 : 0;
+    o->fragmentation = x->fragmentation_pct >= 0 ? x->fragmentation_pct / 100 : -1;
     o->fragmentation_from = x->fragmentation_pct >= 0 ? "as given" : NULL;
     if (o->zero > 0 && o->ranks < 2) {
         return mt_cli_usage(cli, "--zero %d divides by --ranks N, and there is one rank", o->zero);
     }
-    if (!mt_model_shape_complete(&o->model)) {
-        return mt_cli_usage(cli, "the model is too large to count");
+    if (o->lora && !o->inference && !m->works.n) {
+        return mt_cli_usage(cli, "--lora needs the shape of the model: --config, or --layers, "
+                                 "--hidden and --heads");
+    }
+    if (o->pp > 1 && m->layers && o->pp > m->layers) {
+        return mt_cli_usage(cli, "more pipeline stages than layers");
     }
     return 0;
 }
@@ -304,46 +333,92 @@ static int find_in_snapshot(struct mt_cli *cli, struct estimate_settings *x,
 
 /* ---- all together ---- */
 
-static int print(struct mt_cli *cli, struct estimate_settings *x,
+static enum mt_status report(const struct mt_report *r, const struct mt_estimate_answer *a,
+                             struct mt_error *err)
+{
+    if (r->json) {
+        return mt_report_estimate_json(r, a, err);
+    }
+    if (r->verbose && !r->separator) {
+        MT_TRY(mt_report_tensors(r, a->m, err));
+    }
+    return mt_report_estimate_text(r, a, err);
+}
+
+static int print(struct mt_cli *cli, struct estimate_settings *x, const struct mt_model *m,
                  const struct mt_estimate_found *found)
 {
     struct mt_error err;
     struct mt_report r;
     struct mt_cli_output o;
     struct mt_estimate e;
-    enum mt_status status = MT_OK;
-    if (!x->table && mt_estimate_find(&e, &x->o, &err) != MT_OK) {
-        return mt_cli_fail(cli, NULL, &err);
+    struct mt_turned turned;
+    struct mt_serving serving;
+    enum mt_status status = mt_estimate_find(&e, m, &x->o, &err);
+    if (status == MT_OK) {
+        status = mt_turned_find(&turned, m, &x->o, &err);
+    }
+    if (status != MT_OK) {
+        return mt_cli_fail(cli, x->config, &err);
+    }
+    bool serve = x->o.inference && x->o.card;
+    if (serve) {
+        mt_serving_find(&serving, &e, m, &x->o);
     }
     int code = mt_cli_report_begin(cli, &x->common, x->config ? x->config : "", &r, &o);
     if (code) {
         return code;
     }
-    if (x->table) {
-        status = mt_report_estimate_table(&r, &err);
-    } else {
-        status = r.json ? mt_report_estimate_json(&r, &e, &x->o, found, &err)
-                        : mt_report_estimate_text(&r, &e, &x->o, found, &err);
-    }
-    code = status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
+    struct mt_estimate_answer a = {m, &x->o, &e, &turned, serve ? &serving : NULL, found};
+    code = report(&r, &a, &err) == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
     return mt_cli_report_end(cli, &o, code);
+}
+
+/* What needs no model: the usual sizes, or what fits on a card. */
+static int print_without(struct mt_cli *cli, struct estimate_settings *x)
+{
+    struct mt_error err;
+    struct mt_report r;
+    struct mt_cli_output o;
+    int code = mt_cli_report_begin(cli, &x->common, "", &r, &o);
+    if (code) {
+        return code;
+    }
+    enum mt_status status =
+        x->table ? mt_report_estimate_table(&r, &err) : mt_report_ways(&r, x->o.card, &err);
+    return mt_cli_report_end(cli, &o, status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err));
+}
+
+static int run_model(struct mt_cli *cli, struct estimate_settings *x, struct mt_model *m)
+{
+    struct mt_estimate_found found;
+    int code = settle(cli, x, m);
+    if (code) {
+        return code;
+    }
+    int loaded = x->against ? find_in_snapshot(cli, x, &found) : 0;
+    if (loaded != 0 && loaded != 4) {
+        return loaded;
+    }
+    code = print(cli, x, m, x->against ? &found : NULL);
+    return code ? code : loaded;
 }
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct estimate_settings *x = settings;
-    struct mt_estimate_found found;
+    struct mt_model m;
+    struct mt_error err;
     (void)files;
     (void)n_files;
-    int code = x->table ? 0 : settle(cli, x);
-    if (code) {
-        return code;
+    bool model = x->config || x->given.params || x->given.layers;
+    if (x->table || (!model && x->o.card && !x->against)) {
+        return print_without(cli, x);
     }
-    bool against = x->against && !x->table;
-    int loaded = against ? find_in_snapshot(cli, x, &found) : 0;
-    if (loaded != 0 && loaded != 4) {
-        return loaded;
+    if (mt_estimate_input(x->config, &x->given, &m, &err) != MT_OK) {
+        return mt_cli_fail(cli, x->config, &err);
     }
-    code = print(cli, x, against ? &found : NULL);
-    return code ? code : loaded;
+    int code = run_model(cli, x, &m);
+    mt_model_release(&m);
+    return code;
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The arithmetic of model memory. Each term is a function that writes its bytes, its formula with
- * the numbers in it, and its doubt; the total adds them up. Bytes of one device.
- *
- * Activations: no formula is exact. The figure given is the rule of thumb 12 x batch x sequence x
- * hidden elements a layer; beside it stand the account of Korthikanti et al. 2022 (Reducing
- * Activation Recomputation in Large Transformer Models: s b h (34 + 5 a s / h) bytes a layer in
- * half precision, 34 s b h with the attention matrix recomputed) and the least possible, one tensor
- * a layer.
- */
+/* The sum of the terms, for the pipeline stage that needs most, and the verdict. */
 #include "verbs/estimate/estimate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "support/checked.h"
 #include "support/units.h"
+
+#include "verbs/estimate/terms.h"
 
 static const char *const term_names[] = {
 #define X(id, name) name,
@@ -24,359 +16,217 @@ static const char *const term_names[] = {
 #undef X
 };
 
-static const struct {
-    const char *name;
-    unsigned bits;
-} dtypes[] = {[MT_FP32] = {"fp32", 32}, [MT_BF16] = {"bf16", 16}, [MT_FP16] = {"fp16", 16},
-              [MT_FP8] = {"fp8", 8},    [MT_INT8] = {"int8", 8},  [MT_INT4] = {"int4", 4}};
-
-static const struct {
-    const char *name;
-    unsigned bytes; /* of its moments, a parameter */
-} optimizers[] = {
-    [MT_OPTIMIZER_ADAM] = {"adam", 8},
-    [MT_OPTIMIZER_ADAM8BIT] = {"adam8bit", 2},
-    [MT_OPTIMIZER_ADAFACTOR] = {"adafactor", 0},
-    [MT_OPTIMIZER_MOMENTUM] = {"momentum", 4},
-    [MT_OPTIMIZER_SGD] = {"sgd", 0},
-};
-
 const char *mt_estimate_term_name(enum mt_estimate_id id)
 {
     return term_names[id];
 }
 
-unsigned mt_dtype_bits(enum mt_dtype d)
+const struct mt_estimate_term *mt_estimate_term(const struct mt_estimate *e, enum mt_estimate_id id)
 {
-    return dtypes[d].bits;
+    for (size_t i = 0; i < e->n; i++) {
+        if (e->terms[i].id == id) {
+            return &e->terms[i];
+        }
+    }
+    return NULL;
 }
 
 void mt_estimate_options_init(struct mt_estimate_options *o)
 {
     *o = (struct mt_estimate_options){
         .dtype = MT_BF16,
-        .grad_dtype = MT_BF16,
         .kv_dtype = MT_BF16,
         .ranks = 1,
-        .workspace = 128 * MT_MIB,
-        .context = 768 * MT_MIB,
+        .tp = 1,
+        .pp = 1,
+        .ep = 1,
+        .cp = 1,
+        .page = 1,
+        .workspace = 64 * MT_MIB,
+        .context = 640 * MT_MIB,
+        .fragmentation = -1,
     };
 }
 
-/* ---- products that may not fit: `failed` sticks ---- */
+/* ---- what terms are made with ---- */
 
-struct product {
-    uint64_t n;
-    bool failed;
-};
-
-static struct product times(struct product p, uint64_t by)
+uint64_t mt_times(struct mt_summing *x, uint64_t a, uint64_t b)
 {
-    p.failed |= mt_mul_overflow(p.n, by, &p.n);
-    return p;
+    uint64_t product = 0;
+    x->failed |= mt_mul_overflow(a, b, &product);
+    return product;
 }
 
-static struct product plus(struct product a, struct product b)
+uint64_t mt_plus(struct mt_summing *x, uint64_t a, uint64_t b)
 {
-    a.failed |= b.failed | mt_add_overflow(a.n, b.n, &a.n);
-    return a;
+    uint64_t sum = 0;
+    x->failed |= mt_add_overflow(a, b, &sum);
+    return sum;
 }
 
-static struct product number(uint64_t n)
-{
-    return (struct product){n, false};
-}
-
-static struct product product4(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
-{
-    return times(times(times(number(a), b), c), d);
-}
-
-/* ---- parameters of a transformer ---- */
-
-/* One layer: query, key, value and output projections, the MLP or MLPs, two norms, biases. */
-static struct product layer_params(const struct mt_model_shape *m)
-{
-    uint64_t queries = m->heads * m->head_dim, keys = m->kv_heads * m->head_dim;
-    uint64_t mlps = m->experts ? m->experts : 1, matrices = m->gated ? 3 : 2;
-    struct product p = product4(m->hidden, queries, 2, 1);
-    p = plus(p, product4(m->hidden, keys, 2, 1));
-    p = plus(p, product4(m->hidden, m->intermediate, matrices, mlps));
-    p = plus(p, product4(m->hidden, m->experts, 1, 1)); /* the router */
-    p = plus(p, product4(m->hidden, m->biased ? 4 : 2, 1, 1));
-    if (m->biased) {
-        p = plus(p, number(queries + 2 * keys + m->hidden));
-        p = plus(p, product4(m->intermediate + m->hidden, mlps, 1, 1));
-    }
-    return p;
-}
-
-static struct product model_params(const struct mt_model_shape *m)
-{
-    struct product p = times(layer_params(m), m->layers);
-    p = plus(p, product4(m->vocab, m->hidden, m->tied ? 1 : 2, 1));
-    p = plus(p, product4(m->positions, m->hidden, 1, 1));
-    return plus(p, number(m->biased ? 2 * m->hidden : m->hidden));
-}
-
-bool mt_model_shape_complete(struct mt_model_shape *m)
-{
-    static const uint64_t sane = UINT64_C(1) << 31;
-    const uint64_t *const all[] = {&m->layers,   &m->hidden,    &m->heads,
-                                   &m->kv_heads, &m->head_dim,  &m->intermediate,
-                                   &m->vocab,    &m->positions, &m->experts};
-    for (size_t i = 0; i < MT_COUNT(all); i++) {
-        if (*all[i] > sane) {
-            return false;
-        }
-    }
-    m->kv_heads = m->kv_heads ? m->kv_heads : m->heads;
-    m->head_dim = m->head_dim || !m->heads ? m->head_dim : m->hidden / m->heads;
-    m->intermediate = m->intermediate ? m->intermediate : 4 * m->hidden;
-    if (m->params == 0 && m->layers && m->hidden && m->heads) {
-        struct product p = model_params(m);
-        m->params = p.n;
-        m->params_counted = true;
-        return !p.failed;
-    }
-    return true;
-}
-
-/* ---- terms ---- */
-
-struct summing {
-    const struct mt_estimate_options *o;
-    struct mt_estimate *e;
-    bool failed;
-};
-
-static struct mt_estimate_term *add_term(struct summing *x, enum mt_estimate_id id,
-                                         struct product bytes)
+struct mt_estimate_term *mt_term_add(struct mt_summing *x, enum mt_estimate_id id,
+                                     struct mt_range bytes)
 {
     struct mt_estimate_term *t = &x->e->terms[x->e->n++];
-    *t = (struct mt_estimate_term){.id = id, .bytes = bytes.n};
-    x->failed |= bytes.failed | mt_add_overflow(x->e->total, bytes.n, &x->e->total);
+    *t = (struct mt_estimate_term){.id = id, .bytes = bytes};
     return t;
 }
 
-static const char *size_text(uint64_t bytes, struct mt_size_text *space)
+/* Layers are divided evenly. The encoder of T5 and towers are counted by their own numbers. */
+bool mt_layer_on_stage(const struct mt_summing *x, uint32_t layer, bool tower)
 {
-    *space = mt_size_text(bytes, (struct mt_size_format){MT_UNIT_AUTO, false});
-    return space->s;
+    uint64_t pp = x->o->pp, layers = x->m->layers;
+    if (pp < 2 || !layers) {
+        return true;
+    }
+    return tower ? x->stage == 0 : (uint64_t)layer * pp / layers == x->stage;
 }
 
-/* Shares of `params` bits each, divided by the data-parallel size where the stage says so. */
-static void add_state(struct summing *x, enum mt_estimate_id id, unsigned bits, int from_stage,
-                      const char *what)
+bool mt_on_stage(const struct mt_summing *x, const struct mt_part *p)
 {
-    const struct mt_estimate_options *o = x->o;
-    bool divided = o->zero >= from_stage && o->ranks > 1;
-    struct product all = times(number(o->model.params), bits);
-    all.n = all.n / 8 + (all.n % 8 != 0);
-    x->failed |= mt_add_overflow(x->e->states_all, all.n, &x->e->states_all);
-    struct product mine = all;
-    mine.n = divided ? all.n / o->ranks + (all.n % o->ranks != 0) : all.n;
-    struct mt_estimate_term *t = add_term(x, id, mine);
-    x->e->states += mine.n;
-    int n = snprintf(t->formula, sizeof t->formula, "%s parameters x %g B (%s)",
-                     mt_count_text(o->model.params).s, bits / 8.0, what);
-    if (divided && n > 0 && (size_t)n < sizeof t->formula) {
-        snprintf(t->formula + n, sizeof t->formula - (size_t)n, " / %" PRIu64 " ranks (ZeRO %d)",
-                 o->ranks, o->zero);
+    bool first = x->stage == 0, last = x->stage == x->o->pp - 1;
+    if (p->layer != MT_NO_LAYER) {
+        return mt_layer_on_stage(x, p->layer, p->tower);
     }
-    if (id == MT_TERM_WEIGHTS && o->model.params_counted) {
-        snprintf(t->doubt, sizeof t->doubt,
-                 "parameters counted from the shape: unusual layers "
-                 "are not in it");
+    if (p->kind == MT_PART_TABLE) {
+        return first || (last && x->m->tied && !p->tower); /* the output layer needs it too */
     }
-    if (id == MT_TERM_WEIGHTS && divided) {
-        snprintf(t->doubt, sizeof t->doubt,
-                 "whole layers are gathered for use: one or two more "
-                 "layers at a time");
-    }
+    return p->tower ? first : last;
 }
 
-static void add_optimizer(struct summing *x)
+uint64_t mt_shares(const struct mt_summing *x, const struct mt_part *p)
 {
-    const struct mt_estimate_options *o = x->o;
-    bool master = o->dtype != MT_FP32 && !o->no_master;
-    unsigned moments = optimizers[o->optimizer].bytes;
-    char what[80];
-    snprintf(what, sizeof what, "%s: %smoments %u B", optimizers[o->optimizer].name,
-             master ? "fp32 copy 4 B + " : "", moments);
-    add_state(x, MT_TERM_OPTIMIZER, 8 * (moments + (master ? 4 : 0)), 1, what);
-    struct mt_estimate_term *t = &x->e->terms[x->e->n - 1];
-    if (o->optimizer == MT_OPTIMIZER_ADAFACTOR) {
-        snprintf(t->doubt, sizeof t->doubt,
-                 "its row and column sums are small and not counted; with momentum 4 B more");
-    }
+    uint64_t tensor = p->split != MT_SPLIT_NONE ? x->o->tp : 1;
+    return tensor * (p->expert ? x->o->ep : 1);
 }
 
-/* Elements x bytes of half precision, or as the dtype says. */
-static unsigned activation_bytes(const struct mt_estimate_options *o)
+/* ---- terms that are the same for every model ---- */
+
+static void add_workspace(struct mt_summing *x)
 {
-    return o->dtype == MT_FP32 ? 4 : 2;
+    uint64_t w = x->o->workspace;
+    bool ranks = x->o->ranks * x->o->tp * x->o->pp > 1;
+    struct mt_range r = {w / 8, w, mt_plus(x, mt_times(x, w, 2), ranks ? MT_GIB : 0)};
+    struct mt_estimate_term *t = mt_term_add(x, MT_TERM_WORKSPACE, w ? r : mt_exactly(0));
+    snprintf(t->formula, sizeof t->formula, "workspaces of cuBLAS (32 MiB on Hopper, 8 before)");
+    snprintf(t->doubt, sizeof t->doubt, "%s",
+             ranks ? "a guess; NCCL adds 0.1 to 1 GiB" : "a guess; depends on library and streams");
 }
 
-static void doubt_activations(struct summing *x, struct mt_estimate_term *t)
+/* A share f of what the allocator reserves: x / (1 - f) - x. */
+static uint64_t lost(uint64_t bytes, double f)
 {
-    const struct mt_estimate_options *o = x->o;
-    const struct mt_model_shape *m = &o->model;
-    struct mt_size_text a, b, c, d;
-    struct product tokens = product4(o->batch, o->sequence, m->layers, 1);
-    struct product flash = times(times(tokens, m->hidden), 34);
-    struct product matrix = times(times(times(tokens, o->sequence), m->heads), 5);
-    struct product least = times(times(tokens, m->hidden), 2);
-    struct product logits = product4(o->batch, o->sequence, m->vocab, 4);
-    if (flash.failed || matrix.failed || logits.failed) {
-        return;
-    }
-    int n =
-        snprintf(t->doubt, sizeof t->doubt,
-                 "rule of thumb. Korthikanti 2022: s b h (34 + 5 a s/h) a layer = %s, %s "
-                 "without the attention matrix; least (one tensor a layer): %s",
-                 size_text(flash.n + matrix.n, &a), size_text(flash.n, &b), size_text(least.n, &c));
-    if (m->vocab && n > 0 && (size_t)n < sizeof t->doubt) {
-        snprintf(t->doubt + n, sizeof t->doubt - (size_t)n,
-                 "; logits in fp32 add %s while the loss is computed", size_text(logits.n, &d));
-    }
+    double all = (double)bytes * f / (1 - f);
+    return all < 1e18 ? (uint64_t)all : UINT64_MAX;
 }
 
-static void add_activations(struct summing *x)
+static struct mt_range sum_terms(struct mt_summing *x)
 {
-    static const struct {
-        unsigned keep_pct;
-        const char *text;
-    } kept[] = {[MT_CHECKPOINT_NONE] = {100, ""},
-                [MT_CHECKPOINT_SELECTIVE] = {50, " x 50 % (selective checkpointing)"},
-                [MT_CHECKPOINT_FULL] = {20, " x 20 % (full checkpointing)"}};
-    const struct mt_estimate_options *o = x->o;
-    const struct mt_model_shape *m = &o->model;
-    if (!o->batch || !o->sequence || !m->layers || !m->hidden) {
-        return;
+    struct mt_range sum = {0};
+    for (size_t i = 0; i < x->e->n; i++) {
+        const struct mt_range *b = &x->e->terms[i].bytes;
+        sum.low = mt_plus(x, sum.low, b->low);
+        sum.middle = mt_plus(x, sum.middle, b->middle);
+        sum.high = mt_plus(x, sum.high, b->high);
     }
-    struct product p = product4(12, o->batch, o->sequence, m->hidden);
-    p = times(times(p, m->layers), activation_bytes(o));
-    p.n = p.n / 100 * kept[o->checkpointing].keep_pct +
-          p.n % 100 * kept[o->checkpointing].keep_pct / 100;
-    struct mt_estimate_term *t = add_term(x, MT_TERM_ACTIVATIONS, p);
-    snprintf(t->formula, sizeof t->formula,
-             "12 x batch %" PRIu64 " x sequence %" PRIu64 " x hidden %" PRIu64 " x %" PRIu64
-             " layers x %u B%s",
-             o->batch, o->sequence, m->hidden, m->layers, activation_bytes(o),
-             kept[o->checkpointing].text);
-    doubt_activations(x, t);
+    return sum;
 }
 
-static void add_kv_cache(struct summing *x)
+static void add_fragmentation(struct mt_summing *x)
 {
-    const struct mt_estimate_options *o = x->o;
-    const struct mt_model_shape *m = &o->model;
-    if (!o->batch || !o->sequence || !m->layers || !m->kv_heads || !m->head_dim) {
-        return;
+    double f = x->o->fragmentation;
+    struct mt_range sum = sum_terms(x);
+    struct mt_range r = {0, 0, lost(sum.middle, 0.1)};
+    if (f >= 0) {
+        r = (struct mt_range){lost(sum.low, f), lost(sum.middle, f), lost(sum.high, f)};
     }
-    struct product p = product4(2, m->layers, m->kv_heads, m->head_dim);
-    p = times(times(p, o->sequence), o->batch);
-    p = times(p, dtypes[o->kv_dtype].bits);
-    p.n /= 8;
-    struct mt_estimate_term *t = add_term(x, MT_TERM_KV_CACHE, p);
-    snprintf(t->formula, sizeof t->formula,
-             "2 x %" PRIu64 " layers x %" PRIu64 " kv heads x %" PRIu64 " x sequence %" PRIu64
-             " x batch %" PRIu64 " x %g B",
-             m->layers, m->kv_heads, m->head_dim, o->sequence, o->batch,
-             dtypes[o->kv_dtype].bits / 8.0);
-    snprintf(t->doubt, sizeof t->doubt,
-             "every sequence at its full length; servers that page the "
-             "cache take what is left of the card instead");
+    struct mt_estimate_term *t = mt_term_add(x, MT_TERM_FRAGMENTATION, r);
+    snprintf(t->formula, sizeof t->formula, "%.1f %% of reserved memory", f >= 0 ? 100 * f : 0);
+    snprintf(t->doubt, sizeof t->doubt, "%s",
+             x->o->fragmentation_from ? x->o->fragmentation_from
+                                      : "up to 10 % counted as most; --fragmentation sets it, "
+                                        "--against takes it from a snapshot");
 }
 
-/* Fragmentation is the share of what the allocator reserves: x / (1 - f) - x. */
-static void add_fragmentation(struct summing *x)
+static void add_context(struct mt_summing *x)
 {
-    const struct mt_estimate_options *o = x->o;
-    double lost = (double)x->e->total * o->fragmentation / (1 - o->fragmentation);
+    uint64_t c = x->o->context;
     struct mt_estimate_term *t =
-        add_term(x, MT_TERM_FRAGMENTATION, number(lost < 1e18 ? (uint64_t)lost : 0));
-    snprintf(t->formula, sizeof t->formula, "%.1f %% of reserved memory", 100 * o->fragmentation);
-    snprintf(t->doubt, sizeof t->doubt, "%s",
-             o->fragmentation_from
-                 ? o->fragmentation_from
-                 : "0 to 20 % is normal; --fragmentation sets it, --against takes "
-                   "it from a snapshot");
-}
-
-static void add_workspace(struct summing *x)
-{
-    struct mt_estimate_term *t = add_term(x, MT_TERM_WORKSPACE, number(x->o->workspace));
-    snprintf(t->formula, sizeof t->formula, "workspaces of cuBLAS and cuDNN");
-    snprintf(t->doubt, sizeof t->doubt, "%s",
-             x->o->ranks > 1 ? "a guess; NCCL adds 0.1 to 1 GiB with several ranks"
-                             : "a guess; depends on library and streams");
-}
-
-static void add_context(struct summing *x)
-{
-    struct mt_estimate_term *t = add_term(x, MT_TERM_CONTEXT, number(x->o->context));
+        mt_term_add(x, MT_TERM_CONTEXT, (struct mt_range){c / 8 * 5, c, c / 8 * 13});
     snprintf(t->formula, sizeof t->formula, "CUDA context");
-    snprintf(t->doubt, sizeof t->doubt, "0.5 to 1 GiB, depends on driver and kernels loaded");
+    snprintf(t->doubt, sizeof t->doubt, "0.4 to 1 GiB, depends on driver and kernels loaded");
 }
 
-enum mt_status mt_estimate_find(struct mt_estimate *e, const struct mt_estimate_options *o,
-                                struct mt_error *err)
+/* ---- all together ---- */
+
+static uint64_t bytes_of(const struct mt_estimate *e, enum mt_estimate_id id)
 {
-    struct summing x = {.o = o, .e = e};
-    *e = (struct mt_estimate){0};
-    if (!o->model.params) {
-        mt_fail(err, MT_USAGE, MT_NO_OFFSET, "no model: how many parameters?");
-        return mt_hint(err, "--params 7B, --config config.json, or --layers, --hidden, --heads and "
-                            "--vocab");
+    const struct mt_estimate_term *t = mt_estimate_term(e, id);
+    return t ? t->bytes.middle : 0;
+}
+
+/*
+ * The most that is alive at one time. The sum of all terms holds where gradients stay: buffers of a
+ * framework, gradients that accumulate. Where zero_grad() frees them, they are not there while
+ * activations are at their fullest, nor the latter in the optimizer's step: the least total.
+ */
+static void find_total(struct mt_summing *x)
+{
+    struct mt_estimate *e = x->e;
+    e->total = sum_terms(x);
+    uint64_t gradients = bytes_of(e, MT_TERM_GRADIENTS);
+    if (x->o->inference || mt_gradients_stay(x->o)) {
+        return;
     }
-    add_state(&x, MT_TERM_WEIGHTS, dtypes[o->dtype].bits, o->inference ? 4 : 3,
-              dtypes[o->dtype].name);
+    const struct mt_estimate_term *a = mt_estimate_term(e, MT_TERM_ACTIVATIONS);
+    const struct mt_estimate_term *l = mt_estimate_term(e, MT_TERM_LOGITS);
+    uint64_t passing = (a ? a->bytes.low : 0) + (l ? l->bytes.low : 0);
+    e->total.low -= gradients < passing ? gradients : passing;
+}
+
+static enum mt_status find_stage(struct mt_estimate *e, const struct mt_model *m,
+                                 const struct mt_estimate_options *o, uint64_t stage,
+                                 struct mt_error *err)
+{
+    struct mt_summing x = {.m = m, .o = o, .e = e, .stage = stage};
+    *e = (struct mt_estimate){.stage = stage};
+    mt_add_states(&x);
+    mt_add_activations(&x);
     if (o->inference) {
-        add_kv_cache(&x);
-    } else {
-        add_state(&x, MT_TERM_GRADIENTS, dtypes[o->grad_dtype].bits, 2, dtypes[o->grad_dtype].name);
-        add_optimizer(&x);
-        add_activations(&x);
-        add_workspace(&x);
-        add_fragmentation(&x);
+        mt_add_cache(&x);
     }
+    add_workspace(&x);
+    add_fragmentation(&x);
     add_context(&x);
+    find_total(&x);
     for (size_t i = 1; i < e->n; i++) {
-        e->largest = e->terms[i].bytes > e->terms[e->largest].bytes ? i : e->largest;
+        e->largest = e->terms[i].bytes.middle > e->terms[e->largest].bytes.middle ? i : e->largest;
     }
     return x.failed ? mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "the total does not fit 64 bits")
                     : MT_OK;
 }
 
-/* ---- cards ---- */
-
-static const struct {
-    const char *name;
-    unsigned gib;
-} cards[] = {{"t4", 16},      {"v100", 16},     {"v100-32", 32}, {"a10", 24},     {"l4", 24},
-             {"a6000", 48},   {"l40s", 48},     {"a100-40", 40}, {"a100-80", 80}, {"a100", 80},
-             {"h100", 80},    {"h100-nvl", 94}, {"h200", 141},   {"b200", 180},   {"rtx3090", 24},
-             {"rtx4090", 24}, {"rtx5090", 32}};
-
-const char *const MT_CARD_NAMES[] = {"t4",   "v100",    "v100-32", "a10",     "l4",      "a6000",
-                                     "l40s", "a100-40", "a100-80", "a100",    "h100",    "h100-nvl",
-                                     "h200", "b200",    "rtx3090", "rtx4090", "rtx5090", NULL};
-_Static_assert(MT_COUNT(cards) + 1 == MT_COUNT(MT_CARD_NAMES), "each card has its name listed");
-
-uint64_t mt_card_find(struct mt_str name)
+enum mt_status mt_estimate_find(struct mt_estimate *e, const struct mt_model *m,
+                                const struct mt_estimate_options *o, struct mt_error *err)
 {
-    for (size_t i = 0; i < MT_COUNT(cards); i++) {
-        size_t n = strlen(cards[i].name);
-        bool same = name.n == n;
-        for (size_t k = 0; same && k < n; k++) {
-            char c = name.p[k];
-            same = (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == cards[i].name[k];
-        }
-        if (same) {
-            return cards[i].gib * MT_GIB;
-        }
+    MT_TRY(find_stage(e, m, o, 0, err));
+    for (uint64_t s = 1; s < o->pp; s++) {
+        struct mt_estimate other;
+        MT_TRY(find_stage(&other, m, o, s, err));
+        *e = other.total.middle > e->total.middle ? other : *e;
     }
-    return 0;
+    return MT_OK;
+}
+
+enum mt_verdict mt_estimate_verdict(const struct mt_range *total, uint64_t card)
+{
+    return total->high <= card ? MT_VERDICT_FITS
+           : total->low > card ? MT_VERDICT_NOT
+                               : MT_VERDICT_TIGHT;
+}
+
+const char *mt_verdict_name(enum mt_verdict v)
+{
+    static const char *const names[] = {"fits", "tight", "does not fit"};
+    return names[v];
 }

@@ -1,73 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much memory a model should need, term by term. Arithmetic, not measurement: every term
- * carries its formula and what it leaves out.
+ * How much memory a model should need on one device, term by term, each with its least, its most
+ * and what lies between: arithmetic over the lists of model.h, not measurement. All sizes are
+ * bytes. memtool-estimate(1) states the formulas and where they come from.
  */
 #ifndef MEMTOOL_VERBS_ESTIMATE_ESTIMATE_H
 #define MEMTOOL_VERBS_ESTIMATE_ESTIMATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "support/error.h"
-#include "support/str.h"
-
-/* The shape of a transformer; 0 where not known. */
-struct mt_model_shape {
-    uint64_t params;     /* as given, or counted from the rest */
-    bool params_counted; /* counted: biases of unusual layers may be missing */
-    uint64_t layers, hidden, heads, kv_heads, head_dim, intermediate, vocab;
-    uint64_t positions; /* rows of a learnt position table, as GPT-2 has */
-    uint64_t experts;   /* mixture of experts: MLPs a layer, else 0 */
-    bool gated;         /* an MLP of three matrices (SwiGLU), else of two */
-    bool biased;        /* linear layers and norms with biases */
-    bool tied;          /* the output layer shares the embedding */
-};
-
-/* Fills in what follows from the rest (head_dim, kv_heads, intermediate), and params when they are
- * 0 and the shape is known. False when a product does not fit 64 bits. */
-bool mt_model_shape_complete(struct mt_model_shape *m) MT_NODISCARD;
-
-enum mt_dtype { MT_FP32, MT_BF16, MT_FP16, MT_FP8, MT_INT8, MT_INT4, MT_DTYPE_COUNT };
-/* Bits of one element. */
-unsigned mt_dtype_bits(enum mt_dtype d);
+#include "verbs/estimate/model.h"
 
 enum mt_optimizer {
-    MT_OPTIMIZER_ADAM,      /* Adam and AdamW: two moments in fp32 */
-    MT_OPTIMIZER_ADAM8BIT,  /* two moments of one byte */
-    MT_OPTIMIZER_ADAFACTOR, /* rows and columns of the second moment: next to nothing */
-    MT_OPTIMIZER_MOMENTUM,  /* SGD with momentum, Lion: one moment in fp32 */
-    MT_OPTIMIZER_SGD,       /* plain */
+    MT_OPTIMIZER_ADAM, /* Adam and AdamW: two moments */
+    MT_OPTIMIZER_ADAM8BIT,
+    MT_OPTIMIZER_ADAFACTOR,
+    MT_OPTIMIZER_MOMENTUM, /* SGD with momentum */
+    MT_OPTIMIZER_LION,
+    MT_OPTIMIZER_MUON, /* one moment of matrices in layers, AdamW for the rest */
+    MT_OPTIMIZER_SGD,
     MT_OPTIMIZER_COUNT
 };
 
-enum mt_checkpointing { MT_CHECKPOINT_NONE, MT_CHECKPOINT_SELECTIVE, MT_CHECKPOINT_FULL };
+/* Who keeps what of each parameter that is trained; the table stands in states.c. */
+enum mt_account {
+    MT_ACCOUNT_MIXED,    /* DeepSpeed, ZeRO */
+    MT_ACCOUNT_AMP,      /* torch.autocast over fp32 parameters */
+    MT_ACCOUNT_PURE,     /* torch.optim on parameters of --dtype, no copy */
+    MT_ACCOUNT_MEGATRON, /* Megatron-LM: gradients in fp32 */
+    MT_ACCOUNT_NEMO,     /* gradients in both */
+    MT_ACCOUNT_COUNT
+};
+
+enum mt_recompute { MT_RECOMPUTE_NONE, MT_RECOMPUTE_SELECTIVE, MT_RECOMPUTE_FULL };
+enum mt_lora_targets { MT_LORA_ALL, MT_LORA_ATTENTION, MT_LORA_MLP };
+enum mt_offload { MT_OFFLOAD_NONE, MT_OFFLOAD_OPTIMIZER, MT_OFFLOAD_ALL };
 
 struct mt_estimate_options {
-    struct mt_model_shape model;
     bool inference;
-    enum mt_dtype dtype, grad_dtype, kv_dtype;
+    enum mt_dtype dtype; /* of computing, and of weights that are not quantized */
+    int grad_dtype;      /* enum mt_dtype + 1; 0: as the account says */
+    enum mt_dtype kv_dtype;
     enum mt_optimizer optimizer;
-    bool no_master;           /* weights below fp32 without an fp32 copy */
+    enum mt_account account;
     int zero;                 /* ZeRO or FSDP stage, 0 to 3 */
-    uint64_t ranks;           /* data-parallel size that the stage divides by, at least 1 */
+    uint64_t ranks;           /* data-parallel size, at least 1 */
+    uint64_t tp, pp, ep, cp;  /* tensor, pipeline, expert, context parallel sizes, at least 1 */
+    bool sp;                  /* sequence parallel: what tp leaves whole is divided too */
+    uint64_t micro_batches;   /* of a step, for the pipeline; 0: as many as stages */
     uint64_t batch, sequence; /* of one device; 0: no activations, no KV cache */
-    enum mt_checkpointing checkpointing;
-    uint64_t workspace, context;    /* bytes */
-    double fragmentation;           /* share of reserved memory that is lost, [0, 1) */
-    const char *fragmentation_from; /* where that figure comes from, for the doubt; NULL: default */
+    enum mt_recompute recompute;
+    bool eager;      /* attention keeps its matrix; else flash attention */
+    bool fused_loss; /* no logits for all tokens */
+    uint64_t lora;   /* rank of the adapters, 0: all parameters are trained */
+    enum mt_lora_targets lora_targets;
+    enum mt_offload offload;
+    uint64_t page; /* tokens of a page of the KV cache, at least 1 */
+    uint64_t workspace, context;
+    double fragmentation; /* share of reserved memory that is lost, [0, 1); < 0: not known */
+    const char *fragmentation_from; /* for the doubt; NULL: not given */
     uint64_t card;                  /* bytes of the device, 0: not known */
 };
 void mt_estimate_options_init(struct mt_estimate_options *o);
 
-/* The parts of a total. name in JSON */
+/* The parts of a total. id, name in JSON */
 #define MT_ESTIMATE_TERMS(X)                                                                       \
     X(WEIGHTS, "weights")                                                                          \
     X(GRADIENTS, "gradients")                                                                      \
     X(OPTIMIZER, "optimizer")                                                                      \
+    X(GATHERED, "gathered")                                                                        \
     X(ACTIVATIONS, "activations")                                                                  \
+    X(LOGITS, "logits")                                                                            \
     X(KV_CACHE, "kv_cache")                                                                        \
+    X(STATE, "state")                                                                              \
     X(WORKSPACE, "workspace")                                                                      \
     X(FRAGMENTATION, "fragmentation")                                                              \
     X(CONTEXT, "context")
@@ -79,39 +82,48 @@ enum mt_estimate_id {
         MT_TERM_COUNT
 };
 
+struct mt_range {
+    uint64_t low, middle, high;
+};
+
 struct mt_estimate_term {
     enum mt_estimate_id id;
-    uint64_t bytes;
+    struct mt_range bytes;
     char formula[240]; /* with the numbers in it */
-    char doubt[320];   /* what it assumes or leaves out; empty when exact */
+    char doubt[240];   /* what it assumes or leaves out; empty when exact */
 };
+
+enum mt_verdict { MT_VERDICT_FITS, MT_VERDICT_TIGHT, MT_VERDICT_NOT };
 
 struct mt_estimate {
     struct mt_estimate_term terms[MT_TERM_COUNT];
     size_t n;
-    uint64_t states;     /* weights + gradients + optimizer, of one device */
-    uint64_t states_all; /* the same before sharding */
-    uint64_t total;
+    uint64_t states;     /* weights, gradients, optimizer of this device */
+    uint64_t states_all; /* the same of the whole model, once */
+    uint64_t trained;    /* parameters that are trained */
+    uint64_t on_host;    /* offloaded */
+    uint64_t stage;      /* pipeline stage that needs most */
+    struct mt_range total;
     size_t largest; /* index into terms */
 };
 
-/* Errors: MT_USAGE (nothing to compute with: no parameters), MT_LIMIT (beyond 64 bits). */
-enum mt_status mt_estimate_find(struct mt_estimate *e, const struct mt_estimate_options *o,
-                                struct mt_error *err) MT_NODISCARD;
+/* Errors: MT_LIMIT (beyond 64 bits). */
+enum mt_status mt_estimate_find(struct mt_estimate *e, const struct mt_model *m,
+                                const struct mt_estimate_options *o, struct mt_error *err)
+    MT_NODISCARD;
 
 const char *mt_estimate_term_name(enum mt_estimate_id id);
+const struct mt_estimate_term *mt_estimate_term(const struct mt_estimate *e,
+                                                enum mt_estimate_id id); /* NULL: not there */
+/* Of a total on a card; `card` is not 0. */
+enum mt_verdict mt_estimate_verdict(const struct mt_range *total, uint64_t card);
+const char *mt_verdict_name(enum mt_verdict v); /* "fits", "tight", "does not fit" */
+const char *mt_optimizer_name(enum mt_optimizer o);
+const char *mt_account_name(enum mt_account a);
 
-/* Memory of a card by its usual name ("a100-80", "H100"), in bytes, as the driver reports it to the
- * nearest GiB of the data sheet; 0 when unknown. */
-uint64_t mt_card_find(struct mt_str name);
-/* The known names, NULL-terminated, for help. */
-extern const char *const MT_CARD_NAMES[];
-
-/* ---- the two accounts in use, in bytes a parameter ---- */
-
-/* Mixed precision Adam: bf16 weights and gradients, fp32 copy and two moments. */
-#define MT_STATES_MIXED 16
-/* The other: fp32 weights 4, optimizer with an fp32 copy 12, fp32 gradients 4. */
-#define MT_STATES_FP32 20
+/* Elements a token adds to the cache beyond all windows, and those of constant size: of one
+ * device, with `tp` ranks beside each other. */
+uint64_t mt_kv_bytes(const struct mt_model *m, const struct mt_estimate_options *o,
+                     uint64_t sequence, bool state);
 
 #endif
