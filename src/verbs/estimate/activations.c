@@ -55,7 +55,8 @@ static void add(struct mt_range *r, uint64_t low, uint64_t middle, uint64_t high
  * kernel: x, mean and 1/deviation. */
 static void keep_norm(struct kept *k, const struct mt_work *w, const struct rules *r)
 {
-    uint64_t n = w->width * w->copies, wide = r->residual4 ? 4 : r->b;
+    /* heads come from a linear in half precision */
+    uint64_t n = w->width * w->copies, wide = r->residual4 && w->copies == 1 ? 4 : r->b;
     uint64_t fused = wide * n + (w->centred ? 8 : 4) * w->copies;
     uint64_t eager = 4 * n + (r->frozen ? 0 : wide * n) + 4 * w->copies;
     /* a norm of heads stands behind a linear that is divided */
