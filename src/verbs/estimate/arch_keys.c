@@ -225,6 +225,12 @@ static const char *const harmless[] = {
     "vision_config",
     "audio_config",
     "compression_config",
+    "use_associative_scan",
+    "*_multiplier*",
+    "layer_types",
+    "qk_head_dim",
+    "block_size",
+    "use_bidirectional_attention",
 };
 
 /* `pattern` with a * at its beginning, end or both. */

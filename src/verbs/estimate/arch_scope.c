@@ -259,11 +259,9 @@ static enum mt_status one_key(struct mt_scope *s, struct mt_str key, const cJSON
     const char *open = memchr(key.p, '[', key.n);
     struct mt_str name = {key.p, open ? (size_t)(open - key.p) : key.n};
     *item = NULL;
-    for (size_t i = s->n_objects; i-- > 0 && !*item;) {
-        *item = dotted(&s->objects[i], name);
-        if (!around) {
-            break;
-        }
+    for (size_t i = s->n_objects; i-- > (around ? 0 : s->n_objects - 1);) {
+        const cJSON *found = dotted(&s->objects[i], name);
+        *item = *item ? *item : found; /* the innermost, though all were asked for */
     }
     return *item && open ? indexed(s, (struct mt_str){open + 1, key.n - name.n - 2}, item, err)
                          : MT_OK;

@@ -156,6 +156,36 @@ static enum mt_status read_root(struct mt_model *m, cJSON *root, struct mt_error
     return add_up(m, err);
 }
 
+/* Python writes Infinity and NaN, which JSON has not: the same length of blanks and a 0. */
+static void mend_numbers(char *text, size_t n)
+{
+    static const char *const words[] = {"Infinity", "NaN"};
+    bool inside = false;
+    for (size_t i = 0; i < n; i++) {
+        inside ^= text[i] == '"' && (i == 0 || text[i - 1] != '\\');
+        for (size_t w = 0; !inside && w < MT_COUNT(words); w++) {
+            size_t k = strlen(words[w]);
+            if (k <= n - i && memcmp(text + i, words[w], k) == 0) {
+                memset(text + i, ' ', k);
+                text[i] = '0';
+            }
+        }
+    }
+}
+
+static cJSON *parse(struct mt_str config)
+{
+    cJSON *root = cJSON_ParseWithLength(config.p, config.n);
+    char *copy = root ? NULL : mt_mem_alloc(config.n, 1);
+    if (copy) {
+        memcpy(copy, config.p, config.n);
+        mend_numbers(copy, config.n);
+        root = cJSON_ParseWithLength(copy, config.n);
+        mt_mem_free(copy);
+    }
+    return root;
+}
+
 /* ---- figures given beside the config ---- */
 
 static const struct {
@@ -259,8 +289,7 @@ enum mt_status mt_model_read(struct mt_model *m, struct mt_str config,
                              const struct mt_model_given *given, struct mt_error *err)
 {
     *m = (struct mt_model){0};
-    cJSON *root =
-        config.n || !given ? cJSON_ParseWithLength(config.p, config.n) : given_config(given);
+    cJSON *root = config.n || !given ? parse(config) : given_config(given);
     enum mt_status status = read_all(m, root, given, err);
     cJSON_Delete(root);
     if (status != MT_OK) {
