@@ -54,7 +54,7 @@ STATES = ('weights', 'gradients', 'optimizer')
 def predict(memtool):
     with open(TABLE, 'w', newline='') as out:
         rows = csv.writer(out, delimiter='\t', lineterminator='\n')
-        rows.writerow(['run', 'params', *STATES, 'activations', 'logits', 'total_low', 'total', 'total_high'])
+        rows.writerow(['run', 'params', *STATES, 'activations', 'logits', 'workspace', 'total_low', 'total', 'total_high'])
         for name, (config, dtype, batch, seq, options) in RUNS.items():
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, 'config.json')
@@ -63,7 +63,7 @@ def predict(memtool):
                 call = [memtool, 'estimate', '--config', path, '--json', '--batch', str(batch), '--seq', str(seq)]
                 e = json.loads(subprocess.run(call + options.split(), check=True, stdout=subprocess.PIPE).stdout)
             terms = {t['id']: t['bytes'] for t in e['terms']}
-            rows.writerow([name, e['params'], *(terms[t] for t in STATES), terms['activations'], terms['logits'],
+            rows.writerow([name, e['params'], *(terms[t] for t in STATES), terms['activations'], terms['logits'], terms['workspace'],
                            e['total_low_bytes'], e['total_bytes'], e['total_high_bytes']])
 
 
@@ -323,12 +323,20 @@ def measure(name):
     weights_dtype = torch.float32 if amp else compute
     torch.manual_seed(1)
     torch.cuda.init()
-    allocated = torch.cuda.memory_allocated
+
+    def allocated():
+        """What was asked for: blocks may be larger, which is fragmentation and no tensor's."""
+        return torch.cuda.memory_stats().get('requested_bytes.all.current', 0)
+
+    # cuBLAS takes a workspace for this thread and one for autograd's
+    with torch.autocast('cuda', dtype=torch.bfloat16):
+        torch.nn.functional.linear(torch.ones(64, 64, device='cuda', requires_grad=True),
+                                   torch.ones(64, 64, device='cuda', requires_grad=True)).sum().backward()
+    found = {'workspace': allocated()}
     model = build(torch, config, weights_dtype, lora, int8)
-    found = {'weights': allocated(), 'params': sum(p.numel() for p in model.parameters())}
+    found['weights'] = allocated() - found['workspace']
     optimizer = optimizer_of(torch, list(model.parameters()), options)
     ids = torch.randint(0, config['vocab_size'], (batch, seq), device='cuda')
-    inputs = allocated() - found['weights']
     cast = torch.autocast('cuda', dtype=torch.bfloat16, enabled=amp or lora > 0)
 
     def step(watch):
@@ -353,7 +361,7 @@ def measure(name):
     optimizer.zero_grad()
     step(1)
     torch.cuda.synchronize()
-    found['states'] = allocated() - ids.numel() * 8
+    found['states'] = allocated() - ids.numel() * 8 - found['workspace']
     found['gradients'] = sum(p.grad.numel() * p.grad.element_size() for p in model.parameters() if p.grad is not None)
     found['optimizer'] = found['states'] - found['weights'] - found['gradients']
     optimizer.zero_grad()
@@ -371,9 +379,8 @@ def measure(name):
         table = torch.zeros(seq, config['head_dim'], device='cuda', dtype=compute)
         at = allocated()
         y = model.layers[0](x, table, table)
-        found['activations'] += allocated() - at
+        found['activations'] += allocated() - at - y.numel() * y.element_size()
         del y
-    found['inputs'] = inputs
     return found
 
 
@@ -386,6 +393,7 @@ def print_run(name, found, p):
     states = sum(p[t] for t in STATES)
     rows = [(t, p[t], found[t]) for t in (*STATES, 'activations', 'logits')]
     rows.append(('states', states, found['states']))
+    rows.append(('workspace', p['workspace'], found['workspace']))
     print(f"== {name}: {RUNS[name][4]}, batch {RUNS[name][2]}, sequence {RUNS[name][3]}")
     for what, expected, got in rows:
         print(f'{what:12} {expected / 2**20:12.2f} MiB expected {got / 2**20:12.2f} MiB found '

@@ -95,7 +95,7 @@ START_TEST(every_architecture)
     for (size_t i = 0; i < n; i++) {
         static const char *const shapes[] = {
             "\"hybrid_override_pattern\":\"M*E-\"",
-            "\"text_config\":{\"hidden_size\":4096},\"vision_config\":{}"};
+            "\"text_config\":{\"hidden_size\":4096},\"vision_config\":{},\"audio_config\":{}"};
         bool read = false;
         for (size_t k = 0; k < MT_COUNT(shapes); k++) {
             struct mt_model m;
@@ -163,6 +163,18 @@ START_TEST(index_size)
     ck_assert_int_eq(mt_model_read_index(&m, MT_STR("{\"metadata\":{\"total_size\":123}}"), &err),
                      MT_OK);
     ck_assert_uint_eq(m.stored, 123);
+    ck_assert_uint_eq(m.extra[MT_EXTRA_ROTARY], 0);
+    m.layers = 2;
+    m.tied = true;
+    static const char index[] =
+        "{\"metadata\":{\"total_size\":9},\"weight_map\":{\"model.layers.1.w\":\"a\","
+        "\"model.layers.2.w\":\"a\",\"model.layers.2.v\":\"a\",\"lm_head.weight\":\"a\","
+        "\"model.layers.0.self_attn.rotary_emb.inv_freq\":\"a\",\"h.0.attn.masked_bias\":\"a\"}}";
+    ck_assert_int_eq(mt_model_read_index(&m, mt_str_from(index), &err), MT_OK);
+    ck_assert_uint_eq(m.extra[MT_EXTRA_LAYERS], 2);
+    ck_assert_uint_eq(m.extra[MT_EXTRA_HEAD], 1);
+    ck_assert_uint_eq(m.extra[MT_EXTRA_ROTARY], 1);
+    ck_assert_uint_eq(m.extra[MT_EXTRA_MASKS], 1);
     ck_assert_int_eq(mt_model_read_index(&m, MT_STR("{\"metadata\":{}}"), &err), MT_FORMAT);
     ck_assert_int_eq(mt_model_read_index(&m, MT_STR("[3"), &err), MT_FORMAT);
 }

@@ -195,6 +195,20 @@ static uint64_t in_flight(const struct mt_summing *x)
     return left < most ? left : most;
 }
 
+/* Behind the last layer: the final norm, and the input of the output layer. */
+static struct mt_range last_bytes(struct mt_summing *x)
+{
+    struct mt_range last = {0};
+    if (x->stage != x->o->pp - 1) {
+        return last;
+    }
+    last = layer_bytes(x, MT_NO_LAYER);
+    uint64_t width = mt_times(x, x->m->hidden, rules_of(x->o).b);
+    uint64_t input = mt_times(x, mt_divide_up(width, x->o->sp ? x->o->tp : 1), tokens_of(x));
+    add(&last, input, input, input);
+    return last;
+}
+
 static uint64_t layers_here(const struct mt_summing *x)
 {
     uint64_t n = 0;
@@ -265,7 +279,7 @@ static void add_layers(struct mt_summing *x)
     const struct mt_estimate_options *o = x->o;
     struct rules r = rules_of(o);
     struct layers_sum s = sum_layers(x);
-    struct mt_range sum;
+    struct mt_range sum, last = last_bytes(x);
     /* the input of each layer, divided too where norms are */
     uint64_t width = mt_times(x, r.residual4 ? 4 : r.b, x->m->hidden);
     uint64_t inputs =
@@ -273,8 +287,8 @@ static void add_layers(struct mt_summing *x)
     for (int j = 0; j < 3; j++) {
         uint64_t bytes =
             mt_times(x, o->recompute == MT_RECOMPUTE_FULL ? inputs : at(&s.all, j), in_flight(x));
-        put(&sum, j,
-            o->recompute == MT_RECOMPUTE_FULL ? mt_plus(x, bytes, at(&s.largest, j)) : bytes);
+        uint64_t again = o->recompute == MT_RECOMPUTE_FULL ? at(&s.largest, j) : 0;
+        put(&sum, j, mt_plus(x, bytes, mt_plus(x, again, at(&last, j))));
     }
     if (r.amp) {
         uint64_t copies = cast_copies(x);

@@ -11,253 +11,63 @@
 
 #include "verbs/estimate/arch_scope.h"
 
-/* Ends, or with a * behind them beginnings, of names that decide how many elements there are. */
-static const char *const deciding[] = {
-    "_size",    "_dim",        "_dims",   "_rank",        "_heads",     "_experts", "_layers",
-    "_groups",  "_bias",       "_blocks", "_depth",       "_expand",    "_kernel",  "_ratio",
-    "_states",  "_width",      "_inner",  "_layer",       "_layernorm", "_norm",    "_qk_norm",
-    "num_*",    "n_*",         "d_*",     "layer_types*", "use_*",      "tie_*",    "share_*",
-    "shared_*", "_multiplier", "_period", "_pattern",     "_interval",  "_window",  "window_*",
-};
+/* Names that decide how many elements there are, with * at either end. */
+static const char deciding[] =
+    "*_rank *_heads *experts* *_layers *_bias *head_dim *hidden_size* *intermediate_size "
+    "*_inner *_expand *_kernel *qk_norm* *_layernorm *shared_* share_* tie_* num_* n_* "
+    "*latent* *lora* d_* *_groups *_states *state_size *embd* *_embed_dim use_*bias "
+    "*adapter* *vocab_size*";
 
 /* Names, and parts of names with * at either end, that change no size although they look so. */
-static const char *const harmless[] = {
-    "*_token_id*",
-    "*_token_index*",
-    "*_id",
-    "*_ids",
-    "rope_*",
-    "*_rope*",
-    "*rotary*",
-    "*dropout*",
-    "*_pdrop",
-    "*_coef",
-    "*_eps*",
-    "*epsilon*",
-    "*_std",
-    "*_range",
-    "*_theta",
-    "*scal*",
-    "*_factor",
-    "use_cache",
-    "use_return_dict",
-    "use_bfloat16",
-    "use_flash*",
-    "*_cache_*",
-    "use_rms_norm",
-    "num_labels",
-    "num_beams",
-    "num_beam_groups",
-    "num_return_sequences",
-    "num_hidden_states*",
-    "max_*",
-    "original_*",
-    "initial_*",
-    "initializer*",
-    "min_*",
-    "n_ctx",
-    "n_group",
-    "topk_group",
-    "n_groups_topk",
-    "num_experts_per_to*",
-    "num_experts_per_group",
-    "n_positions",
-    "num_logits*",
-    "num_expert_group*",
-    "tie_encoder_decoder",
-    "chunk_size*",
-    "*_chunk_size",
-    "*_block_size",
-    "*_batch_size",
-    "batch_size",
-    "ep_size",
-    "tp_size",
-    "*_tp",
-    "vocab_size",
-    "image_size",
-    "mm_tokens_*",
-    "*_patches",
-    "num_patches*",
-    "*_type",
-    "*_aux_*",
-    "*_loss*",
-    "*_z_loss",
-    "*softcap*",
-    "norm_topk_prob",
-    "topk_*",
-    "*_act",
-    "*activation*",
-    "*_impl*",
-    "*_method",
-    "skip_bias_add*",
-    "residual_in_fp32",
-    "rescale_*",
-    "*kernels*",
-    "*_kernel_type",
-    "use_mambapy",
-    "use_fast*",
-    "use_cache_*",
-    "use_dynamic_ntk",
-    "use_logn_attn",
-    "use_xformers",
-    "use_triton*",
-    "use_mamba_kernels",
-    "use_sliding_window",
-    "num_logits_to_keep",
-    "use_parallel_residual",
-    "use_memory_efficient*",
-    "no_bias_*",
-    "n_embed_*",
-    "encoder_no_repeat*",
-    "no_repeat_ngram_size",
-    "diversity_*",
-    "length_*",
-    "num_image_tokens",
-    "image_seq_length",
-    "*_seq_length",
-    "seq_length",
-    "model_max_*",
-    "apply_residual_connection_post_layernorm",
-    "output_*",
-    "return_*",
-    "fp32_*",
-    "*_fp32*",
-    "tokenizer*",
-    "*_dtype",
-    "hidden_act",
-    "quantization_bit",
-    "pre_seq_len",
-    "prefix_*",
-    "gradient_*",
-    "*_init*",
-    "routed_scaling*",
-    "moe_router*",
-    "router_*",
-    "scoring_func",
-    "seq_aux",
-    "aux_*",
-    "use_expert_parallel",
-    "train_*",
-    "use_auth*",
-    "use_sdpa*",
-    "query_pre_*",
-    "transformers_*",
-    "*version*",
-    "mlp_layer_types",
-    "layer_group_*",
-    "use_cached*",
-    "use_stable_*",
-    "*_capacity*",
-    "*_jitter*",
-    "projector_hidden_act",
-    "num_frames",
-    "*_fps",
-    "fps*",
-    "*_token",
-    "swiglu_limit",
-    "initial_context_length",
-    "final_*",
-    "embd_*",
-    "layerdrop",
-    "*_layerdrop",
-    "time_step_*",
-    "*_floor",
-    "*_min",
-    "*_max",
-    "*_limit",
-    "*_temperature*",
-    "temperature*",
-    "use_scaled_*",
-    "window_attn_skip_dim",
-    "n_shared_head*",
-    "num_nextn_predict_layers",
-    "num_mtp_modules",
-    "attention_type",
-    "*_length",
-    "*_len",
-    "num_key_value_groups",
-    "use_qkv_merge*",
-    "num_tokens_per_*",
-    "use_long_context",
-    "layer_norm_type",
-    "use_scaled_rope",
-    "num_attn_heads_*",
-    "d_inner",
-    "num_heads_per_*",
-    "mrope_*",
-    "num_local_experts_per_*",
-    "tie_weight*",
-    "log_*",
-    "use_attention_sinks",
-    "scale_depth",
-    "scale_emb",
-    "dim_model_base",
-    "emb_*",
-    "attn_dropout_*",
-    "use_mem_*",
-    "is_*",
-    "hidden_size_per_layer_scale",
-    "cross_attention_hidden_size",
-    "cls_*",
-    "sep_*",
-    "decoder_start*",
-    "summary_*",
-    "task_*",
-    "position_embedding_type",
-    "pooler_*",
-    "classifier_*",
-    "direction",
-    "directionality",
-    "problem_type",
-    "id2label",
-    "label2id",
-    "finetuning_task",
-    "torchscript",
-    "pruned_heads",
-    "add_cross_attention",
-    "architectures",
-    "auto_map",
-    "model_type",
-    "quantization_config",
-    "attn_implementation",
-    "_*",
-    "text_config",
-    "vision_config",
-    "audio_config",
-    "compression_config",
-    "use_associative_scan",
-    "*_multiplier*",
-    "layer_types",
-    "qk_head_dim",
-    "block_size",
-    "use_bidirectional_attention",
-};
+static const char harmless[] =
+    "*_token_id* *_token_index* *_id *_ids *rope_* *rotary* *dropout* *_pdrop *_coef* "
+    "*_eps* *epsilon* *_std *_range *scal* *_factor num_labels num_beams num_beam_groups "
+    "num_return_sequences *output_hidden_states num_logits_to_keep num_tokens_per_* "
+    "num_crops num_query_groups max_* n_ctx n_group num_experts_per_tok* "
+    "num_experts_per_group num_expert_group* tie_encoder_decoder tie_weight* "
+    "num_image_tokens num_patches* *_aux_* *_loss* *_multiplier* *attention_groups* "
+    "attn_groups shared_expert_overlap moe_*overlap *moe_router* *router* n_shared_head* "
+    "*_act num_nextn_predict_layers num_mtp_modules *_capacity* *_jitter* *_init* "
+    "initializer* moe_renormalize moe_layer_use* moe_token_* moe_dtype moe_eval_* "
+    "moe_train* moe_use_* moe_shared_expert_overlap *_temperature* no_bias_* skip_bias_add* "
+    "use_cache_* output_* return_* num_hidden_states* num_frames d_inner num_blocks_per_seq "
+    "n_layers_to_* *_vision_hidden_states image_*tokens num_key_value_groups "
+    "vision_feature_layers num_added_* n_positions num_train* num_channels *_type "
+    "add_bias_kv attn_bias_type lm_head_adapter_* num_sink_tokens num_local_blocks "
+    "num_vert_stride num_register_* padded_vocab_size *original_vocab_size ep_num_* n_gpus "
+    "num_attention_sinks text_config vision_config audio_config quantization_config "
+    "compression_config time_step_rank qk_head_dim";
 
-/* `pattern` with a * at its beginning, end or both. */
-static bool matches(const char *name, const char *pattern)
+/* `pattern` has a * at its beginning, end or both. */
+static bool matches(struct mt_str name, struct mt_str pattern)
 {
-    size_t n = strlen(name), k = strlen(pattern);
-    bool front = pattern[0] == '*', back = pattern[k - 1] == '*';
-    const char *core = pattern + front;
-    k -= (size_t)front + (back && k > 1);
+    bool front = pattern.p[0] == '*', back = pattern.p[pattern.n - 1] == '*';
+    struct mt_str core = {pattern.p + front, pattern.n - front - back};
     if (front && back) {
-        return mt_str_find((struct mt_str){name, n}, (struct mt_str){core, k}) != SIZE_MAX;
+        return mt_str_find(name, core) != SIZE_MAX;
     }
-    return n >= k && (back || front || n == k) && memcmp(front ? name + n - k : name, core, k) == 0;
+    return front  ? mt_str_ends(name, core)
+           : back ? mt_str_starts(name, core)
+                  : mt_str_equal(name, core);
+}
+
+/* Whether one of the patterns, which blanks separate, matches. */
+static bool is_one_of(const char *name, const char *patterns)
+{
+    struct mt_str word = {name, strlen(name)};
+    while (*patterns) {
+        size_t n = strcspn(patterns, " ");
+        if (matches(word, (struct mt_str){patterns, n})) {
+            return true;
+        }
+        patterns += n + (patterns[n] == ' ');
+    }
+    return false;
 }
 
 static bool decides(const char *name)
 {
-    bool yes = false;
-    for (size_t i = 0; i < MT_COUNT(deciding); i++) {
-        const char *d = deciding[i];
-        size_t n = strlen(name), k = strlen(d);
-        yes |= d[k - 1] == '*' ? matches(name, d) : n >= k && strcmp(name + n - k, d) == 0;
-    }
-    for (size_t i = 0; yes && i < MT_COUNT(harmless); i++) {
-        yes = !matches(name, harmless[i]);
-    }
-    return yes;
+    return is_one_of(name, deciding) && !is_one_of(name, harmless);
 }
 
 /* null, false, 0, "" and empty lists: what the key would add is not there. */

@@ -129,7 +129,7 @@ static const struct mt_option JOB[] = {
     MT_OPT_U64(0, "seq", AT(o.sequence), "TOKENS", 1, 1e9, "length of a sequence", .common = true),
     MT_OPT_SIZE(0, "workspace", AT(o.workspace), "SIZE",
                 "of cuBLAS, cuDNN and others (default 64MiB)", .memory = true),
-    MT_OPT_SIZE(0, "context", AT(o.context), "SIZE", "CUDA context (default 640MiB)",
+    MT_OPT_SIZE(0, "context", AT(o.context), "SIZE", "CUDA context (default 768MiB)",
                 .memory = true),
     MT_OPT_NUMBER(0, "fragmentation", AT(fragmentation_pct), "PERCENT", 0, 90,
                   "share of reserved memory that is lost (default 0 to 10)"),

@@ -43,7 +43,7 @@ void mt_estimate_options_init(struct mt_estimate_options *o)
         .cp = 1,
         .page = 1,
         .workspace = 64 * MT_MIB,
-        .context = 640 * MT_MIB,
+        .context = 768 * MT_MIB,
         .fragmentation = -1,
     };
 }
@@ -152,9 +152,10 @@ static void add_context(struct mt_summing *x)
 {
     uint64_t c = x->o->context;
     struct mt_estimate_term *t =
-        mt_term_add(x, MT_TERM_CONTEXT, (struct mt_range){c / 8 * 5, c, c / 8 * 13});
+        mt_term_add(x, MT_TERM_CONTEXT, (struct mt_range){c / 8 * 5, c, c / 8 * 12});
     snprintf(t->formula, sizeof t->formula, "CUDA context");
-    snprintf(t->doubt, sizeof t->doubt, "0.4 to 1 GiB, depends on driver and kernels loaded");
+    snprintf(t->doubt, sizeof t->doubt,
+             "750 MiB on an H200 with CUDA 13; 0.5 to 1.2 GiB by driver and kernels loaded");
 }
 
 /* ---- all together ---- */

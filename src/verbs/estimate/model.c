@@ -3,7 +3,6 @@
  * quantization_config, and the sums over them. */
 #include "verbs/estimate/model.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -313,17 +312,4 @@ void mt_model_set_dtype(struct mt_model *m, enum mt_dtype dtype, bool twice)
     for (size_t i = 0; i < m->parts.n; i++) {
         m->counted = mt_add_sat(m->counted, mt_part_bytes(m, &m->parts.v[i]));
     }
-}
-
-/* "metadata": {"total_size": N}: the bytes of all tensors in the files */
-enum mt_status mt_model_read_index(struct mt_model *m, struct mt_str index, struct mt_error *err)
-{
-    cJSON *root = cJSON_ParseWithLength(index.p, index.n);
-    const cJSON *size = item_of(item_of(root, "metadata"), "total_size");
-    bool good = cJSON_IsNumber(size) && size->valuedouble >= 1 && size->valuedouble < 9e15 &&
-                size->valuedouble == floor(size->valuedouble);
-    m->stored = good ? (uint64_t)size->valuedouble : 0;
-    cJSON_Delete(root);
-    return good ? MT_OK
-                : mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "no metadata.total_size in the index");
 }

@@ -93,6 +93,15 @@ struct mt_quant {
     size_t n_skip;
 };
 
+/* Tensors that files hold and that are no parameters of the model as it is counted. */
+enum mt_unlisted {
+    MT_EXTRA_LAYERS, /* behind the last layer: multi-token prediction */
+    MT_EXTRA_HEAD,   /* an output layer, though the embedding serves for it */
+    MT_EXTRA_ROTARY, /* tables of rotary positions */
+    MT_EXTRA_MASKS,  /* causal masks */
+    MT_EXTRA_COUNT
+};
+
 struct mt_model {
     struct mt_arena text; /* owns names and patterns */
     struct mt_str type;   /* model_type, "" when given by options */
@@ -105,9 +114,10 @@ struct mt_model {
     enum mt_dtype dtype; /* of what is not quantized */
     bool dtype_said;     /* by the config, or assumed */
     struct mt_quant quant;
-    uint64_t left_out; /* layers of multi-token prediction that the file may hold */
-    uint64_t counted;  /* bytes of all parts */
-    uint64_t stored;   /* bytes of the files, by their index or header; 0: not known */
+    uint64_t left_out;              /* layers of multi-token prediction that the file may hold */
+    uint64_t counted;               /* bytes of all parts */
+    uint64_t extra[MT_EXTRA_COUNT]; /* tensors that the index names */
+    uint64_t stored;                /* bytes of the files, by their index or header; 0: not known */
 };
 void mt_model_release(struct mt_model *m);
 
@@ -130,7 +140,8 @@ enum mt_status mt_model_read(struct mt_model *m, struct mt_str config,
  * quantization stores in fewer. `twice`: nf4 with its scales quantized again. */
 void mt_model_set_dtype(struct mt_model *m, enum mt_dtype dtype, bool twice);
 
-/* Takes the bytes from a model.safetensors.index.json. Errors: MT_FORMAT. */
+/* Takes the bytes, and what else there is, from a model.safetensors.index.json. Errors: MT_FORMAT.
+ */
 enum mt_status mt_model_read_index(struct mt_model *m, struct mt_str index, struct mt_error *err)
     MT_NODISCARD;
 

@@ -115,15 +115,29 @@ static void print_states(const struct mt_report *r, const struct mt_estimate_ans
 }
 
 /* The files' own size decides; here it stands beside the count. */
-static void print_stored(const struct mt_report *r, const struct mt_estimate_answer *a)
+static void print_stored(const struct mt_report *r, const struct mt_model *m)
 {
-    if (a->m->stored && a->m->stored != a->m->counted) {
-        mt_report_prose(r, 2,
-                        "The index of the files says %s, which is taken; the tensors of the config "
-                        "come to %s (%s).",
-                        mt_report_size(r, a->m->stored).s, mt_report_size(r, a->m->counted).s,
-                        mt_report_delta(r, (int64_t)(a->m->stored - a->m->counted)).s);
+    static const char *const extra[] = {
+        [MT_EXTRA_LAYERS] = "of layers behind the last (multi-token prediction)",
+        [MT_EXTRA_HEAD] = "of an output layer, though the embedding serves for it",
+        [MT_EXTRA_ROTARY] = "of rotary tables",
+        [MT_EXTRA_MASKS] = "of causal masks",
+    };
+    struct mt_sentence s = {0};
+    if (!m->stored || m->stored == m->counted) {
+        return;
     }
+    mt_sentence_add(&s,
+                    "The files hold %s, which is taken; the tensors of the config come to %s (%s).",
+                    mt_report_size(r, m->stored).s, mt_report_size(r, m->counted).s,
+                    mt_report_delta(r, (int64_t)(m->stored - m->counted)).s);
+    for (size_t i = 0; i < MT_EXTRA_COUNT; i++) {
+        if (m->extra[i]) {
+            mt_sentence_add(&s, " The index also names %s %s.",
+                            mt_counted_text(m->extra[i], "tensor").s, extra[i]);
+        }
+    }
+    mt_report_prose(r, 2, "%s", s.text);
 }
 
 /* ---- doubts ---- */
@@ -288,13 +302,12 @@ static void print_serving(const struct mt_report *r, const struct mt_estimate_an
                         mt_report_size(r, s->a_sequence).s);
         return;
     }
-    mt_report_prose(
-        r, 2,
-        "Of the card %s are left for the cache: %s sequences of %s tokens (%s each), or "
-        "one of %s.",
-        mt_report_size(r, s->left).s, mt_count_text(s->sequences).s,
-        mt_count_text(a->o->sequence).s, mt_report_size(r, s->a_sequence).s,
-        mt_count_text(s->longest).s);
+    mt_report_prose(r, 2,
+                    "Of the card %s are left for the cache: %s of %s tokens (%s each), or "
+                    "one of %s.",
+                    mt_report_size(r, s->left).s, mt_counted_text(s->sequences, "sequence").s,
+                    mt_count_text(a->o->sequence).s, mt_report_size(r, s->a_sequence).s,
+                    mt_count_text(s->longest).s);
     print_flags(r, a);
 }
 
@@ -360,7 +373,7 @@ enum mt_status mt_report_estimate_text(const struct mt_report *r,
     print_head(r, a);
     MT_TRY(print_terms(r, a, err));
     print_states(r, a);
-    print_stored(r, a);
+    print_stored(r, a->m);
     print_doubts(r, a);
     print_turned(r, a);
     print_serving(r, a);
