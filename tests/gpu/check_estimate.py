@@ -384,6 +384,13 @@ def measure(name):
     return found
 
 
+def measured(name):
+    """What a run in a process of its own found; None when it failed."""
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), '--measure', name], stdout=subprocess.PIPE,
+                          text=True)
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+
+
 def share(found, expected):
     return (found - expected) / expected if expected else 0.0
 
@@ -418,12 +425,10 @@ def main(args):
         return 0
     expected, failed = predictions(), 0
     for name in args or RUNS:
-        done = subprocess.run([sys.executable, __file__, '--measure', name], stdout=subprocess.PIPE, text=True)
-        if done.returncode:
+        found = measured(name)
+        if found is None:
             print(f'== {name}: failed', flush=True)
-            failed += 1
-            continue
-        failed += bool(print_run(name, json.loads(done.stdout.splitlines()[-1]), expected[name]))
+        failed += found is None or bool(print_run(name, found, expected[name]))
     print(f'{len(args or RUNS)} runs, {failed} missed a goal')
     return 1 if failed else 0
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 import check_capture
+import check_estimate
 import check_nvtx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -222,7 +223,15 @@ def nvtx():
     check_nvtx.all(check_capture.Check(BUILD, LIBRARY, line, KEEP))
 
 
-PARTS = (conformance, churn, train, streams, graphs, refusals, viewers, bench, slowdown, capture, nvtx)
+def estimate():
+    expected = check_estimate.predictions()
+    for name in check_estimate.RUNS:
+        found = check_estimate.measured(name)
+        line(found is not None and not check_estimate.print_run(name, found, expected[name]),
+             f"estimate, {name}: states 1 %, activations 10 %, total inside of its range")
+
+
+PARTS = (conformance, churn, train, streams, graphs, refusals, viewers, bench, slowdown, capture, nvtx, estimate)
 os.makedirs(os.path.join(BUILD, "gpu"), exist_ok=True)
 for part in PARTS:
     if not ONLY or part.__name__ in ONLY:

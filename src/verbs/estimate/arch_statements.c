@@ -157,7 +157,8 @@ static enum mt_status do_ignore(struct mt_arch *x, const struct mt_arch_statemen
 static enum mt_status do_fail(struct mt_arch *x, const struct mt_arch_statement *s)
 {
     return mt_fail(x->err, MT_UNSUPPORTED, MT_NO_OFFSET,
-                   "%.*s has a value that this memtool does not know", (int)s->w[1].n, s->w[1].p);
+                   "%.*s is missing or has a value that this memtool does not know", (int)s->w[1].n,
+                   s->w[1].p);
 }
 
 /* ---- tensors ---- */

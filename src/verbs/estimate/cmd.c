@@ -30,6 +30,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 
 static const char *const DTYPES[] = {"auto", "fp32", "bf16", "fp16", "fp8",
                                      "int8", "int4", "nf4",  NULL};
+static const char *const GRAD_DTYPES[] = {"auto", "fp32", "bf16", "fp16", NULL};
 static const char *const OPTIMIZERS[] = {"adam", "adam8bit", "adafactor", "momentum", "lion",
                                          "muon", "sgd",      "adamw",     NULL};
 static const char *const ACCOUNTS[] = {"mixed", "amp", "pure", "megatron", "nemo", NULL};
@@ -149,7 +150,7 @@ static const struct mt_option TRAINING[] = {
                   "who keeps what: mixed (DeepSpeed), amp (autocast), pure (no fp32 copy), "
                   "megatron, nemo"),
     MT_OPT_FLAG(0, "no-master", AT(no_master), "as --account pure"),
-    MT_OPT_CHOICE(0, "grad-dtype", AT(grad_dtype), DTYPES,
+    MT_OPT_CHOICE(0, "grad-dtype", AT(grad_dtype), GRAD_DTYPES,
                   "of the gradients (default: as the account says)"),
     MT_OPT_U64(0, "lora", AT(o.lora), "RANK", 1, 65536, "train adapters of RANK and nothing else",
                .common = true),

@@ -141,10 +141,14 @@ static void add_fragmentation(struct mt_summing *x)
         r = (struct mt_range){lost(sum.low, f), lost(sum.middle, f), lost(sum.high, f)};
     }
     struct mt_estimate_term *t = mt_term_add(x, MT_TERM_FRAGMENTATION, r);
-    snprintf(t->formula, sizeof t->formula, "%.1f %% of reserved memory", f >= 0 ? 100 * f : 0);
+    if (f >= 0) {
+        snprintf(t->formula, sizeof t->formula, "%.1f %% of reserved memory", 100 * f);
+    } else {
+        snprintf(t->formula, sizeof t->formula, "0 to 10 %% of reserved memory");
+    }
     snprintf(t->doubt, sizeof t->doubt, "%s",
              x->o->fragmentation_from ? x->o->fragmentation_from
-                                      : "up to 10 % counted as most; --fragmentation sets it, "
+                                      : "not known before it runs; --fragmentation sets it, "
                                         "--against takes it from a snapshot");
 }
 

@@ -288,8 +288,9 @@ enum mt_status mt_model_read(struct mt_model *m, struct mt_str config,
                              const struct mt_model_given *given, struct mt_error *err)
 {
     *m = (struct mt_model){0};
-    cJSON *root = config.n || !given ? parse(config) : given_config(given);
-    enum mt_status status = read_all(m, root, given, err);
+    bool text = config.n || !given;
+    cJSON *root = text ? parse(config) : given_config(given);
+    enum mt_status status = root || text ? read_all(m, root, given, err) : mt_fail_nomem(err);
     cJSON_Delete(root);
     if (status != MT_OK) {
         mt_model_release(m);

@@ -207,6 +207,14 @@ static struct sums sum_parts(struct mt_summing *x)
 
 /* ---- terms ---- */
 
+/* The files' own size decides, where it is known: each share in proportion. */
+static uint64_t as_stored(const struct mt_model *m, uint64_t bytes)
+{
+    return m->stored && m->counted
+               ? (uint64_t)((double)bytes * (double)m->stored / (double)m->counted + 0.5)
+               : bytes;
+}
+
 /* What data parallelism leaves of a sum, from the given stage of ZeRO on. */
 static uint64_t sharded(struct mt_summing *x, uint64_t dense, uint64_t experts, int from_stage)
 {
@@ -233,14 +241,6 @@ static void say_share(const struct mt_summing *x, struct mt_estimate_term *t, in
                                   each[i].by, each[i].what);
         }
     }
-}
-
-/* The files' own size decides, where it is known: each share in proportion. */
-static uint64_t as_stored(const struct mt_model *m, uint64_t bytes)
-{
-    return m->stored && m->counted
-               ? (uint64_t)((double)bytes * (double)m->stored / (double)m->counted + 0.5)
-               : bytes;
 }
 
 static void add_weights(struct mt_summing *x, const struct sums *s)
@@ -334,7 +334,7 @@ static void add_states_of_all(struct mt_summing *x)
     struct sums s = sum_parts(&all);
     x->failed |= all.failed;
     x->e->trained = mt_plus(x, s.dense.trained, s.experts.trained);
-    x->e->states_all = mt_plus(x, mt_plus(x, s.dense.weights, s.experts.weights),
+    x->e->states_all = mt_plus(x, as_stored(x->m, mt_plus(x, s.dense.weights, s.experts.weights)),
                                mt_plus(x, mt_plus(x, s.dense.gradients, s.experts.gradients),
                                        mt_plus(x, s.dense.optimizer, s.experts.optimizer)));
 }
