@@ -135,12 +135,11 @@ static const struct mt_option JOB[] = {
     MT_OPT_NUMBER(0, "fragmentation", AT(fragmentation_pct), "PERCENT", 0, 90,
                   "share of reserved memory that is lost (default 0 to 10)"),
     MT_OPT_CUSTOM(0, "card", AT(o.card), "SIZE|NAME", parse_card,
-                  "memory of the card: 80GiB, or its name such as h100; alone: what fits on it",
-                  .common = true),
+                  "memory of the card: 80GiB, or a name such as h100", .common = true),
     MT_OPT_TEXT(0, "against", AT(against), "FILE",
                 "a snapshot: expected against found, and its fragmentation", .common = true),
     MT_OPT_FLAG(0, "table", AT(table),
-                "the usual sizes side by side: 7, 13 and 70 billion parameters", .common = true),
+                "the usual sizes side by side: 7, 13 and 70 billion parameters"),
 };
 
 static const struct mt_option TRAINING[] = {
@@ -156,8 +155,7 @@ static const struct mt_option TRAINING[] = {
                .common = true),
     MT_OPT_CHOICE(0, "lora-targets", AT(lora_targets), TARGETS, "linear layers that have adapters"),
     MT_OPT_CHOICE(0, "recompute", AT(recompute), RECOMPUTE,
-                  "activation checkpointing: none, the attention matrix, or all of a layer",
-                  .common = true),
+                  "activation checkpointing: of attention, of layers", .common = true),
     MT_OPT_CHOICE(0, "checkpointing", AT(recompute), RECOMPUTE, "as --recompute"),
     MT_OPT_FLAG(0, "eager", AT(o.eager), "attention keeps its matrix (default: flash attention)"),
     MT_OPT_FLAG(0, "fused-loss", AT(o.fused_loss), "the loss keeps no logits of all tokens"),
