@@ -51,10 +51,10 @@ LIB_OBJECTS += $(BUILD)/generated/glossary.o
 
 # The table of model architectures for estimate.
 
-$(BUILD)/generated/architectures.c: $(BUILD)/embed src/verbs/estimate/architectures.txt
+$(BUILD)/generated/architectures.c: $(BUILD)/embed src/verbs/estimate/model/architectures.txt
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
-	$(Q){ echo '#include "verbs/estimate/arch_run.h"'; $(BUILD)/embed architectures src/verbs/estimate/architectures.txt; } > $@
+	$(Q){ echo '#include "verbs/estimate/model/arch_run.h"'; $(BUILD)/embed architectures src/verbs/estimate/model/architectures.txt; } > $@
 
 $(BUILD)/generated/architectures.o: $(BUILD)/generated/architectures.c $(FLAGS_STAMP)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 #include "unit.h"
 
 static const struct {

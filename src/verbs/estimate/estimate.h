@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How much memory a model should need on one device, term by term, each with its least, its most
- * and what lies between: arithmetic over the lists of model.h, not measurement. All sizes are
+ * and what lies between: arithmetic over the lists of parts.h, not measurement. All sizes are
  * bytes. memtool-estimate(1) states the formulas and where they come from.
  */
 #ifndef MEMTOOL_VERBS_ESTIMATE_ESTIMATE_H
 #define MEMTOOL_VERBS_ESTIMATE_ESTIMATE_H
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 enum mt_optimizer {
     MT_OPTIMIZER_ADAM, /* Adam and AdamW: two moments */

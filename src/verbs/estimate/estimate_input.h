@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_VERBS_ESTIMATE_INPUT_H
 #define MEMTOOL_VERBS_ESTIMATE_INPUT_H
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 /* Reads config.json, and the index or the one safetensors file beside it for its size; `config`
  * NULL: of the figures given alone. Errors: MT_USAGE (no model), and those of mt_model_read and

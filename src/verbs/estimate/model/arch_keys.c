@@ -9,7 +9,7 @@
 
 #include "support/compiler.h"
 
-#include "verbs/estimate/arch_scope.h"
+#include "verbs/estimate/model/arch_scope.h"
 
 /* Names that decide how many elements there are, with * at either end. */
 static const char deciding[] =

@@ -5,7 +5,7 @@
  * qweight, qzeros, scales, g_idx; compressed-tensors: config_groups; OCP Microscaling 1.0 for
  * mxfp4: a shared byte for 32 elements; NVFP4: an fp8 scale for 16).
  */
-#include "verbs/estimate/quant.h"
+#include "verbs/estimate/model/quant.h"
 
 #include <math.h>
 #include <regex.h>

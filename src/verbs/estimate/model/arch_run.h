@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to estimate/: runs architectures.txt over a config. The language stands at its head. */
-#ifndef MEMTOOL_VERBS_ESTIMATE_ARCH_RUN_H
-#define MEMTOOL_VERBS_ESTIMATE_ARCH_RUN_H
+#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_RUN_H
+#define MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_RUN_H
 
 #include <cjson/cJSON.h>
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 /* architectures.txt, embedded at build time. */
 extern const unsigned char mt_embedded_architectures[];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to estimate/: a run of architectures.txt, for the statements that arch_statements.c does
  * one by one and those with a body, which arch_run.c does. */
-#ifndef MEMTOOL_VERBS_ESTIMATE_ARCH_STATEMENT_H
-#define MEMTOOL_VERBS_ESTIMATE_ARCH_STATEMENT_H
+#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_STATEMENT_H
+#define MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_STATEMENT_H
 
-#include "verbs/estimate/arch_scope.h"
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/arch_scope.h"
+#include "verbs/estimate/model/parts.h"
 
 enum { MT_ARCH_WORDS = 16 };
 

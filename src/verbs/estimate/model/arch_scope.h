@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to estimate/: variables, keys of the config, and expressions over them. */
-#ifndef MEMTOOL_VERBS_ESTIMATE_ARCH_SCOPE_H
-#define MEMTOOL_VERBS_ESTIMATE_ARCH_SCOPE_H
+#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_SCOPE_H
+#define MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_SCOPE_H
 
 #include <cjson/cJSON.h>
 

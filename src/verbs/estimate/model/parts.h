@@ -5,8 +5,8 @@
  * there are, and everything else is a sum over them: parameters, active parameters, bytes by dtype
  * and quantization, the KV cache, gradients, states of optimizers, activations.
  */
-#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_H
-#define MEMTOOL_VERBS_ESTIMATE_MODEL_H
+#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_PARTS_H
+#define MEMTOOL_VERBS_ESTIMATE_MODEL_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,14 +3,14 @@
  * Runs architectures.txt over a config: statement by statement, with the loops over layers and
  * experts, conditions and blocks; every statement that names a tensor adds it to the model.
  */
-#include "verbs/estimate/arch_run.h"
+#include "verbs/estimate/model/arch_run.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "support/checked.h"
 
-#include "verbs/estimate/arch_statement.h"
+#include "verbs/estimate/model/arch_statement.h"
 
 enum { TASKS = 5, LAYERS_MOST = 1024, NESTING_MOST = 24, KEYS_MOST = 4096 };
 

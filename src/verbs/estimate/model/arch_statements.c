@@ -6,9 +6,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "verbs/estimate/arch_statement.h"
+#include "verbs/estimate/model/arch_statement.h"
 
-enum { PARTS_MOST = 1 << 20 };
+enum { PARTS_MOST = 1000000 };
 
 /* Whether `word` is one of "a,b,c". */
 bool mt_arch_listed(struct mt_str list, struct mt_str word)

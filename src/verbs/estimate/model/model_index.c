@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 static bool has(const char *name, const char *part)
 {

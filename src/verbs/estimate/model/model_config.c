@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A model from its config.json: its lists by architectures.txt, how it is stored by dtype and
  * quantization_config, and the sums over them. */
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "support/checked.h"
 #include "support/mem.h"
 
-#include "verbs/estimate/arch_run.h"
-#include "verbs/estimate/quant.h"
+#include "verbs/estimate/model/arch_run.h"
+#include "verbs/estimate/model/quant.h"
 
 static const struct {
     const char *name;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Private to estimate/: how quantization stores matrices. */
-#ifndef MEMTOOL_VERBS_ESTIMATE_QUANT_H
-#define MEMTOOL_VERBS_ESTIMATE_QUANT_H
+#ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_QUANT_H
+#define MEMTOOL_VERBS_ESTIMATE_MODEL_QUANT_H
 
 #include <cjson/cJSON.h>
 
-#include "verbs/estimate/model.h"
+#include "verbs/estimate/model/parts.h"
 
 /* Reads quantization_config into m->quant; NULL: none. Errors: MT_UNSUPPORTED (a method that is not
  * known), MT_FORMAT, MT_NOMEM. */
