@@ -49,12 +49,13 @@ $(BUILD)/generated/glossary.o: $(BUILD)/generated/glossary.c $(FLAGS_STAMP)
 
 LIB_OBJECTS += $(BUILD)/generated/glossary.o
 
-# The table of model architectures for estimate.
+# Which tensors a model has, by model_type, for estimate.
 
-$(BUILD)/generated/architectures.c: $(BUILD)/embed src/verbs/estimate/model/architectures.txt
+ARCHITECTURES := $(sort $(wildcard src/verbs/estimate/model/architectures/*.txt))
+$(BUILD)/generated/architectures.c: $(BUILD)/embed $(ARCHITECTURES)
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
-	$(Q){ echo '#include "verbs/estimate/model/arch_run.h"'; $(BUILD)/embed architectures src/verbs/estimate/model/architectures.txt; } > $@
+	$(Q){ echo '#include "verbs/estimate/model/arch_run.h"'; $(BUILD)/embed architectures $(ARCHITECTURES); } > $@
 
 $(BUILD)/generated/architectures.o: $(BUILD)/generated/architectures.c $(FLAGS_STAMP)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

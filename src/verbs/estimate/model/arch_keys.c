@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keys that nobody asked for. A config holds many that do not change a size (dropout, token ids,
- * names), and now and then one that does and that architectures.txt does not know: a key whose
+ * names), and now and then one that does and that architectures/ does not know: a key whose
  * name has the shape of those that decide is an error, unless it is one of the harmless ones or
  * its value says "none".
  */

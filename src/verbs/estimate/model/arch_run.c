@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs architectures.txt over a config: statement by statement, with the loops over layers and
+ * Runs architectures/ over a config: statement by statement, with the loops over layers and
  * experts, conditions and blocks; every statement that names a tensor adds it to the model.
  */
 #include "verbs/estimate/model/arch_run.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to estimate/: runs architectures.txt over a config. The language stands at its head. */
+/* Private to estimate/: runs architectures/ over a config; the language stands at the head of
+ * blocks.txt. */
 #ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_RUN_H
 #define MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_RUN_H
 
@@ -7,7 +8,7 @@
 
 #include "verbs/estimate/model/parts.h"
 
-/* architectures.txt, embedded at build time. */
+/* architectures/, embedded at build time. */
 extern const unsigned char mt_embedded_architectures[];
 extern const size_t mt_embedded_architectures_n;
 

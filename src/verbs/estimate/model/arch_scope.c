@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Variables, keys of the config, and expressions over them. The expressions come from
- * architectures.txt alone; only numbers come from the config. */
+ * architectures/ alone; only numbers come from the config. */
 #include "verbs/estimate/model/arch_scope.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Private to estimate/: a run of architectures.txt, for the statements that arch_statements.c does
+/* Private to estimate/: a run of architectures/, for the statements that arch_statements.c does
  * one by one and those with a body, which arch_run.c does. */
 #ifndef MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_STATEMENT_H
 #define MEMTOOL_VERBS_ESTIMATE_MODEL_ARCH_STATEMENT_H

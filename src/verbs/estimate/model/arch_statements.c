@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The statements of architectures.txt that stand alone: variables from keys, tensors, what layers
+/* The statements of architectures/ that stand alone: variables from keys, tensors, what layers
  * compute and what they keep of a sequence. */
 #include <stdio.h>
 #include <string.h>
@@ -138,11 +138,15 @@ static enum mt_status do_letter(struct mt_arch *x, const struct mt_arch_statemen
     return mt_scope_set(&x->scope, s->w[1], value, x->err);
 }
 
+/* let VAR EXPRESSION [VAR EXPRESSION ...] */
 static enum mt_status do_let(struct mt_arch *x, const struct mt_arch_statement *s)
 {
-    int64_t value;
-    MT_TRY(mt_arch_eval(x, s, 2, 0, &value));
-    return mt_scope_set(&x->scope, s->w[1], value, x->err);
+    for (size_t i = 1; i + 1 < s->n; i += 2) {
+        int64_t value;
+        MT_TRY(mt_arch_eval(x, s, i + 1, 0, &value));
+        MT_TRY(mt_scope_set(&x->scope, s->w[i], value, x->err));
+    }
+    return MT_OK;
 }
 
 static enum mt_status do_ignore(struct mt_arch *x, const struct mt_arch_statement *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model from its config.json: its lists by architectures.txt, how it is stored by dtype and
+/* A model from its config.json: its lists by architectures/, how it is stored by dtype and
  * quantization_config, and the sums over them. */
 #include "verbs/estimate/model/parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A model as lists: its tensors, what it keeps between tokens, and what its layers compute. They
- * are made from a config.json by architectures.txt, which says for each model_type which tensors
+ * are made from a config.json by architectures/, which says for each model_type which tensors
  * there are, and everything else is a sum over them: parameters, active parameters, bytes by dtype
  * and quantization, the KV cache, gradients, states of optimizers, activations.
  */
