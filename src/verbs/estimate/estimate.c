@@ -31,6 +31,19 @@ const struct mt_estimate_term *mt_estimate_term(const struct mt_estimate *e, enu
     return NULL;
 }
 
+bool mt_estimate_expected(const struct mt_estimate *e, enum mt_estimate_id id,
+                          struct mt_range *expected)
+{
+    const struct mt_estimate_term *t = mt_estimate_term(e, id);
+    const struct mt_estimate_term *logits = mt_estimate_term(e, MT_TERM_LOGITS);
+    *expected = t ? t->bytes : (struct mt_range){0};
+    if (t && logits && id == MT_TERM_ACTIVATIONS) {
+        expected->middle += logits->bytes.middle;
+        expected->high += logits->bytes.high;
+    }
+    return t != NULL;
+}
+
 void mt_estimate_options_init(struct mt_estimate_options *o)
 {
     *o = (struct mt_estimate_options){

@@ -115,6 +115,10 @@ enum mt_status mt_estimate_find(struct mt_estimate *e, const struct mt_model *m,
 const char *mt_estimate_term_name(enum mt_estimate_id id);
 const struct mt_estimate_term *mt_estimate_term(const struct mt_estimate *e,
                                                 enum mt_estimate_id id); /* NULL: not there */
+/* What a snapshot should hold in the category of a term: activations are told with the logits of
+ * the loss, which no call stack tells apart. False: the term is not there. */
+bool mt_estimate_expected(const struct mt_estimate *e, enum mt_estimate_id id,
+                          struct mt_range *expected);
 /* Of a total on a card; `card` is not 0. */
 enum mt_verdict mt_estimate_verdict(const struct mt_range *total, uint64_t card);
 const char *mt_verdict_name(enum mt_verdict v); /* "fits", "tight", "does not fit" */

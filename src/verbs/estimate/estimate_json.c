@@ -34,13 +34,14 @@ static bool add_found(cJSON *root, const struct mt_estimate *e, const struct mt_
     ok = terms != NULL;
     for (size_t i = 0; i < e->n && ok; i++) {
         int64_t bytes = f->bytes[e->terms[i].id];
-        if (bytes < 0) {
+        struct mt_range expected;
+        if (bytes < 0 || !mt_estimate_expected(e, e->terms[i].id, &expected)) {
             continue;
         }
         cJSON *t = cJSON_CreateObject();
         ok = t && cJSON_AddItemToArray(terms, t) &&
              mt_json_str(t, "id", mt_str_from(mt_estimate_term_name(e->terms[i].id))) &&
-             mt_json_u64(t, "expected_bytes", e->terms[i].bytes.middle) &&
+             mt_json_u64(t, "expected_bytes", expected.middle) &&
              mt_json_u64(t, "found_bytes", (uint64_t)bytes);
     }
     return ok;

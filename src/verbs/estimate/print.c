@@ -316,26 +316,25 @@ static void print_serving(const struct mt_report *r, const struct mt_estimate_an
 static void found_row(struct mt_table *t, const struct mt_estimate *e,
                       const struct mt_estimate_found *f, enum mt_estimate_id id)
 {
-    const struct mt_estimate_term *expected = mt_estimate_term(e, id);
-    if (f->bytes[id] < 0) {
+    struct mt_range expected;
+    bool known = mt_estimate_expected(e, id, &expected);
+    int64_t found = f->bytes[id];
+    if (found < 0) {
         return;
     }
     mt_table_cell(t, "%s", mt_estimate_term_name(id));
-    if (expected) {
-        mt_table_size(t, expected->bytes.middle);
-    } else {
+    if (!known) {
         mt_table_cell(t, "-");
-    }
-    mt_table_size(t, (uint64_t)f->bytes[id]);
-    if (expected) {
-        mt_table_delta(t, f->bytes[id] - (int64_t)expected->bytes.middle);
-        bool within = f->bytes[id] >= (int64_t)expected->bytes.low &&
-                      f->bytes[id] <= (int64_t)expected->bytes.high;
-        mt_table_cell(t, "%s", within ? "within the range" : "");
-    } else {
+        mt_table_size(t, (uint64_t)found);
         mt_table_cell(t, "-");
         mt_table_cell(t, "%s", "");
+        return;
     }
+    mt_table_size(t, expected.middle);
+    mt_table_size(t, (uint64_t)found);
+    mt_table_delta(t, found - (int64_t)expected.middle);
+    bool within = (uint64_t)found >= expected.low && (uint64_t)found <= expected.high;
+    mt_table_cell(t, "%s", within ? "within the range" : "");
 }
 
 static enum mt_status print_found(const struct mt_report *r, const struct mt_estimate *e,

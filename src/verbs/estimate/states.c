@@ -304,23 +304,43 @@ static void add_optimizer(struct mt_summing *x, const struct sums *s)
     }
 }
 
+/* Elements that DeepSpeed reduces or gathers at a time: reduce_bucket_size and
+ * allgather_bucket_size of its defaults. */
+#define BUCKET UINT64_C(500000000)
+
 /* Units of weights that FSDP and ZeRO 3 gather for use, this one and the next, and the gradients of
- * one; DeepSpeed gathers and reduces in buckets of 5e8 elements by default. */
+ * one; below ZeRO 3 DeepSpeed's buckets. */
 static void add_gathered(struct mt_summing *x, const struct sums *s)
 {
     const struct mt_estimate_options *o = x->o;
     uint64_t each = mt_compute_bytes(o), unit = mt_times(x, s->unit, each);
-    if (!unit || o->inference || o->ranks < 2 || (o->zero < 3 && o->offload != MT_OFFLOAD_ALL)) {
+    uint64_t all = mt_plus(x, s->dense.trained, s->experts.trained);
+    uint64_t bucket = mt_times(x, all < BUCKET ? all : BUCKET, each);
+    bool buckets = o->zero > 0 && o->zero < 3 && accounts[o->account].buffers;
+    bool gathers = unit && (o->zero == 3 || o->offload == MT_OFFLOAD_ALL);
+    if (o->inference || o->ranks < 2 || (!buckets && !gathers)) {
         return;
     }
-    struct mt_range r = {unit, mt_times(x, unit, 3), mt_times(x, unit, 4)};
+    struct mt_range r = {0, bucket, mt_times(x, bucket, 2)};
+    if (gathers) {
+        r = (struct mt_range){unit, mt_times(x, unit, 3), mt_plus(x, mt_times(x, unit, 4), bucket)};
+    }
     struct mt_estimate_term *t = mt_term_add(x, MT_TERM_GATHERED, r);
-    snprintf(t->formula, sizeof t->formula,
-             "%s of the largest unit x %" PRIu64 " B x (this, the next, one gradient)",
-             mt_count_text(s->unit).s, each);
-    snprintf(t->doubt, sizeof t->doubt,
-             "units are layers here; coarser wrapping gathers more. DeepSpeed: buckets of 5e8 "
-             "elements");
+    if (gathers) {
+        snprintf(t->formula, sizeof t->formula,
+                 "%s of the largest unit x %" PRIu64 " B x (this, the next, one gradient)",
+                 mt_count_text(s->unit).s, each);
+        snprintf(
+            t->doubt, sizeof t->doubt,
+            "units are layers here, coarser wrapping gathers more; most: DeepSpeed's bucket of "
+            "5e8 elements too");
+    } else {
+        snprintf(t->formula, sizeof t->formula, "a bucket of 5e8 elements (or all) x %" PRIu64 " B",
+                 each);
+        snprintf(t->doubt, sizeof t->doubt,
+                 "DeepSpeed's reduce_bucket_size and allgather_bucket_size, of which one or both "
+                 "are there at a time");
+    }
 }
 
 /* Of the whole model, once. */

@@ -322,7 +322,8 @@ enum mt_status mt_quant_read(struct mt_model *m, const cJSON *config, struct mt_
         return MT_OK;
     }
     const char *method = cJSON_GetStringValue(item_of(config, "quant_method"));
-    method = method ? method : "bitsandbytes"; /* its first configs named none */
+    bool first = item_of(config, "load_in_8bit") || item_of(config, "load_in_4bit");
+    method = method ? method : first ? "bitsandbytes" : ""; /* its first configs named none */
     for (size_t i = 0; i < MT_COUNT(methods); i++) {
         if (strcmp(method, methods[i].method) != 0) {
             continue;
