@@ -219,6 +219,23 @@ START_TEST(fragmentation)
 }
 END_TEST
 
+/* Matrices of 11 MiB lie in segments of 12, of which 1 MiB is not split off: weights, gradients and
+ * two moments of three matrices a layer. */
+START_TEST(unsplit_blocks)
+{
+    model_of(
+        (struct mt_model_given){.layers = 2, .hidden = 1024, .heads = 16, .intermediate = 2816});
+    mt_model_set_dtype(&m, MT_FP32, false);
+    o.dtype = MT_FP32;
+    o.account = MT_ACCOUNT_PURE;
+    find();
+    ck_assert_uint_eq(term(MT_TERM_FRAGMENTATION), 2 * 3 * 4 * (UINT64_C(1) << 20));
+    o.inference = true;
+    find();
+    ck_assert_uint_eq(term(MT_TERM_FRAGMENTATION), 2 * 3 * (UINT64_C(1) << 20));
+}
+END_TEST
+
 START_TEST(too_large)
 {
     struct mt_error err;
@@ -285,6 +302,7 @@ int main(void)
     tcase_add_test(t, kv_cache);
     tcase_add_test(t, activations);
     tcase_add_test(t, fragmentation);
+    tcase_add_test(t, unsplit_blocks);
     tcase_add_test(t, too_large);
     tcase_add_test(t, turned_round);
     tcase_add_test(t, verdicts);

@@ -149,7 +149,7 @@ static void add_fragmentation(struct mt_summing *x)
 {
     double f = x->o->fragmentation;
     struct mt_range sum = sum_terms(x);
-    struct mt_range r = {0, 0, lost(sum.middle, 0.1)};
+    struct mt_range r = {0, x->unsplit, mt_plus(x, lost(sum.middle, 0.1), x->unsplit)};
     if (f >= 0) {
         r = (struct mt_range){lost(sum.low, f), lost(sum.middle, f), lost(sum.high, f)};
     }
@@ -157,7 +157,8 @@ static void add_fragmentation(struct mt_summing *x)
     if (f >= 0) {
         snprintf(t->formula, sizeof t->formula, "%.1f %% of reserved memory", 100 * f);
     } else {
-        snprintf(t->formula, sizeof t->formula, "0 to 10 %% of reserved memory");
+        snprintf(t->formula, sizeof t->formula,
+                 "0 to 10 %% of reserved memory, and what blocks of the states have to spare");
     }
     snprintf(t->doubt, sizeof t->doubt, "%s",
              x->o->fragmentation_from ? x->o->fragmentation_from
@@ -206,8 +207,11 @@ static enum mt_status find_stage(struct mt_estimate *e, const struct mt_model *m
                                  const struct mt_estimate_options *o, uint64_t stage,
                                  struct mt_error *err)
 {
+    struct mt_alloc_settings settings;
     struct mt_summing x = {.m = m, .o = o, .e = e, .stage = stage};
     *e = (struct mt_estimate){.stage = stage};
+    mt_alloc_settings_default(&settings);
+    x.rules = mt_torch_rules_of(&settings, 0);
     mt_add_states(&x);
     mt_add_activations(&x);
     if (o->inference) {

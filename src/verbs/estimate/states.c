@@ -93,6 +93,40 @@ static uint64_t moments(struct mt_summing *x, const struct trained *t)
     }
 }
 
+/* ---- blocks ---- */
+
+/* What PyTorch's allocator grants beyond `bytes`: a tensor that gets a segment of its own keeps the
+ * rest of it, where that is too small to be split off. */
+static uint64_t unsplit(const struct mt_torch_rules *t, uint64_t bytes)
+{
+    uint64_t size = mt_torch_round(t, bytes);
+    uint64_t segment = mt_torch_segment_size(t, size);
+    bool own = size >= MT_TORCH_MIN_LARGE_ALLOC && !mt_torch_splits(t, false, size, segment);
+    return (own ? segment : size) - bytes;
+}
+
+/* The same of all that is kept of a part, one tensor each: weights, gradients, moments. */
+static uint64_t unsplit_part(struct mt_summing *x, const struct mt_part *p, uint64_t bytes)
+{
+    static const unsigned moments_of[] = {
+        [MT_OPTIMIZER_ADAM] = 2,     [MT_OPTIMIZER_ADAM8BIT] = 2, [MT_OPTIMIZER_ADAFACTOR] = 0,
+        [MT_OPTIMIZER_MOMENTUM] = 1, [MT_OPTIMIZER_LION] = 1,     [MT_OPTIMIZER_MUON] = 1,
+        [MT_OPTIMIZER_SGD] = 0,
+    };
+    const struct mt_estimate_options *o = x->o;
+    uint64_t copies = mt_divide_up(p->count, p->expert ? o->ep : 1),
+             one = bytes / (copies ? copies : 1);
+    if (one == 0 || one >= MT_TORCH_REQUEST_GUARD || p->layer == MT_NO_LAYER) {
+        return 0;
+    }
+    uint64_t sum = unsplit(&x->rules, one);
+    if (!o->inference && !o->lora) { /* as wide as the weights, but in 8 bits */
+        uint64_t moment = o->optimizer == MT_OPTIMIZER_ADAM8BIT ? one / mt_compute_bytes(o) : one;
+        sum = 2 * sum + moments_of[o->optimizer] * unsplit(&x->rules, moment ? moment : 1);
+    }
+    return mt_times(x, sum, copies);
+}
+
 /* ---- sums ---- */
 
 /* Of tensors outside experts and of experts, which different numbers of ranks hold again. */
@@ -103,6 +137,7 @@ struct share {
 struct sums {
     struct share dense, experts;
     uint64_t unit; /* elements of the largest layer, which FSDP gathers as a whole */
+    uint64_t unsplit;
 };
 
 static unsigned gradient_bytes(const struct mt_estimate_options *o)
@@ -156,7 +191,11 @@ static void add_part(struct mt_summing *x, struct sums *all, const struct mt_par
 {
     const struct mt_estimate_options *o = x->o;
     struct share *s = p->expert ? &all->experts : &all->dense;
-    s->weights = mt_plus(x, s->weights, weight_bytes(x, p));
+    uint64_t bytes = weight_bytes(x, p);
+    s->weights = mt_plus(x, s->weights, bytes);
+    if (o->inference || !mt_gradients_stay(o)) {
+        all->unsplit = mt_plus(x, all->unsplit, unsplit_part(x, p, bytes));
+    }
     if (o->inference || p->kind == MT_PART_BUFFER) {
         return;
     }
@@ -363,6 +402,7 @@ void mt_add_states(struct mt_summing *x)
 {
     add_states_of_all(x);
     struct sums s = sum_parts(x);
+    x->unsplit = s.unsplit;
     add_weights(x, &s);
     if (!x->o->inference) {
         add_gradients(x, &s);

@@ -5,6 +5,7 @@
 
 #include "support/checked.h"
 #include "support/units.h"
+#include "torch/torch_rules.h"
 
 #include "verbs/estimate/estimate.h"
 
@@ -13,7 +14,9 @@ struct mt_summing {
     const struct mt_estimate_options *o;
     struct mt_estimate *e;
     uint64_t stage;
-    bool failed; /* something did not fit 64 bits */
+    struct mt_torch_rules rules; /* PyTorch's defaults */
+    uint64_t unsplit;            /* what blocks of the states have beyond their tensors */
+    bool failed;                 /* something did not fit 64 bits */
 };
 
 struct mt_estimate_term *mt_term_add(struct mt_summing *x, enum mt_estimate_id id,
