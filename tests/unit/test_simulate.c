@@ -75,7 +75,9 @@ static const struct {
             {"simulate/churn_expandable.pickle.gz", 3 * GIB},
             {"simulate/churn_expandable.pickle.gz", 0},
             {"simulate/graphs_shared.pickle.gz", 0},
-            {"simulate/graphs_own_expandable.pickle.gz", 0}};
+            {"simulate/graphs_own_expandable.pickle.gz", 0},
+            {"simulate/destroy_pools.pickle.gz", 0},
+            {"simulate/mempool_pools.pickle.gz", 0}};
 
 START_TEST(real_recordings_come_out_exactly)
 {

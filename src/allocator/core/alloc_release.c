@@ -104,7 +104,7 @@ enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err)
     return MT_OK;
 }
 
-enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id id,
+enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id id, bool alone,
                                    struct mt_error *err)
 {
     uint32_t p = mt_pair_find(a, id);
@@ -112,7 +112,7 @@ enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id i
     if (p == UINT32_MAX || p == 0 || a->pairs.v[p].users > 0) {
         return MT_OK;
     }
-    a->stats.num_sync_all_streams++;
+    a->stats.num_sync_all_streams += alone;
     MT_TRY(mt_streams_sync(a, err));
     return release_private(a, p, err);
 }

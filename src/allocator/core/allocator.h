@@ -236,8 +236,9 @@ enum mt_status mt_alloc_pool_begin(struct mt_alloc *a, struct mt_alloc_pool_id i
 /* Ends the routing to `id`. Nothing happens when there was none. */
 void mt_alloc_pool_end(struct mt_alloc *a, struct mt_alloc_pool_id id);
 /* Gives the free segments of this pool back to the device, where nobody uses it any more: what
- * torch.cuda.MemPool does when it is destroyed. Errors: MT_DEVICE. */
-enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id id,
+ * torch.cuda.MemPool does when it is destroyed. `alone`: it counts as a call that waits for the
+ * streams; else it is part of one. Errors: MT_DEVICE. */
+enum mt_status mt_alloc_pool_empty(struct mt_alloc *a, struct mt_alloc_pool_id id, bool alone,
                                    struct mt_error *err) MT_NODISCARD;
 /* One user less; without any, the pool's free segments go with the next release. */
 void mt_alloc_pool_release(struct mt_alloc *a, struct mt_alloc_pool_id id);

@@ -38,6 +38,11 @@ static bool take(struct recorded_device *d, enum mt_action action, uint64_t addr
     return same;
 }
 
+static void note_extra(struct recorded_device *d, bool recorded, uint64_t addr)
+{
+    d->extra = recorded || d->extra ? d->extra : addr;
+}
+
 static enum mt_status refuse(struct mt_error *err)
 {
     return mt_fail(err, MT_DEVICE_OOM, MT_NO_OFFSET, "the recording shows no such call");
@@ -82,7 +87,7 @@ static enum mt_status recorded_mem_free(void *ctx, uint64_t addr, uint64_t size,
     struct recorded_device *d = ctx;
     (void)err;
     d->made++;
-    take(d, MT_ACTION_SEGMENT_FREE, addr, size);
+    note_extra(d, take(d, MT_ACTION_SEGMENT_FREE, addr, size), addr);
     return MT_OK;
 }
 
@@ -162,7 +167,7 @@ static enum mt_status recorded_unmap(void *ctx, uint64_t addr, uint64_t size, ui
     (void)stream;
     (void)err;
     d->made++;
-    take(d, MT_ACTION_SEGMENT_UNMAP, addr, size);
+    note_extra(d, take(d, MT_ACTION_SEGMENT_UNMAP, addr, size), addr);
     return MT_OK;
 }
 

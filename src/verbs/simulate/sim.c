@@ -227,6 +227,7 @@ static enum mt_status replay_once(struct mt_sim *sim, struct mt_sim_run *run,
     o.allowed = sim->limit.bytes;
     struct mt_sim_fidelity *f = &run->fidelity;
     begin_run(run, sim->conf, true);
+    sim->leave = (struct leave){.is = false};
     run->limit = sim->limit;
     run->capacity = sim->capacity;
     count_recorded(sim, f);
@@ -268,8 +269,7 @@ static enum mt_status learn_limit(struct mt_sim *sim, struct mt_error *err)
     return status;
 }
 
-/* Forgets what a replay decided about releases. */
-static void undecide(struct mt_sim *sim)
+void mt_sim_undecide(struct mt_sim *sim)
 {
     for (size_t i = 0; i < sim->releases.n; i++) {
         struct op *op = &sim->ops.v[sim->releases.v[i].op];
@@ -279,7 +279,7 @@ static void undecide(struct mt_sim *sim)
     mt_sim_infer_bounds(sim);
 }
 
-static bool is_exact(const struct mt_sim_run *run)
+bool mt_sim_is_exact(const struct mt_sim_run *run)
 {
     const struct mt_sim_fidelity *f = &run->fidelity;
     return f->device_events_matched == f->device_events_recorded &&
@@ -292,11 +292,11 @@ static bool is_exact(const struct mt_sim_run *run)
 static enum mt_status replay_and_learn(struct mt_sim *sim, struct mt_sim_run *run,
                                        struct mt_error *err)
 {
-    undecide(sim);
+    mt_sim_undecide(sim);
     MT_TRY(replay_once(sim, run, NULL, err));
     bool known = sim->limit.known;
     mt_sim_infer_bounds(sim); /* it is known now which releases were requests' */
-    if (is_exact(run) || known == sim->limit.known) {
+    if (mt_sim_is_exact(run) || known == sim->limit.known) {
         return MT_OK;
     }
     mt_sim_run_release(run);
@@ -312,7 +312,7 @@ enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
     }
     MT_TRY(replay_and_learn(sim, run, err));
     uint64_t matched = run->fidelity.placements_matched;
-    if (!is_exact(run) && !sim->limit.given) {
+    if (!mt_sim_is_exact(run) && !sim->limit.given) {
         /* Perhaps the device was full where a limit was assumed. */
         sim->released_by_device = true;
         mt_sim_run_release(run);
@@ -323,11 +323,14 @@ enum mt_status mt_sim_replay(struct mt_sim *sim, struct mt_sim_run *run,
             MT_TRY(replay_and_learn(sim, run, err));
         }
     }
+    if (!mt_sim_is_exact(run) && !sim->options.watched) {
+        MT_TRY(mt_sim_infer_pools(sim, run, replay_and_learn, err));
+    }
     if (output) {
         mt_sim_run_release(run);
         MT_TRY(replay_once(sim, run, output, err));
     }
-    run->exact = is_exact(run);
+    run->exact = mt_sim_is_exact(run);
     if (!run->exact && !sim->options.watched) {
         MT_TRY(mt_sim_trace_figures(sim, run, err));
         judge(run);

@@ -63,6 +63,14 @@ struct undecided {
     uint32_t n;
 };
 
+/* Where a replay first leaves the recording. */
+struct leave {
+    bool is;
+    size_t event;   /* of the request, or the first of the releases */
+    uint64_t addr;  /* that the request was given; 0: none */
+    uint64_t extra; /* of a segment that was released beyond the recorded ones; 0: none */
+};
+
 struct mt_sim {
     const struct mt_snapshot *snapshot;
     int32_t device;
@@ -88,6 +96,7 @@ struct mt_sim {
     struct mt_sim_bound run_limit, run_capacity; /* of what-ifs */
     struct learner learnt;                       /* zero: nothing */
     MT_VEC(struct undecided) releases;
+    struct leave leave;      /* of the last replay */
     bool released_by_device; /* releases without a refusal are read as those of a full device */
 };
 
@@ -154,6 +163,20 @@ enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err) MT_NO
 /* Once the program is made: the pool of each request, and sim->pool_ends. */
 enum mt_status mt_sim_assign_pools(struct mt_sim *sim, struct mt_error *err) MT_NODISCARD;
 
+/* ---- sim_infer.c ---- */
+
+typedef enum mt_status mt_sim_replayer(struct mt_sim *sim, struct mt_sim_run *run,
+                                       struct mt_error *err);
+/* After a replay that is not exact: looks for pools with which it is. *run is the last replay. */
+enum mt_status mt_sim_infer_pools(struct mt_sim *sim, struct mt_sim_run *run,
+                                  mt_sim_replayer *replay, struct mt_error *err) MT_NODISCARD;
+
+/* ---- sim.c ---- */
+
+/* Forgets what a replay decided about releases. */
+void mt_sim_undecide(struct mt_sim *sim);
+bool mt_sim_is_exact(const struct mt_sim_run *run);
+
 /* ---- sim_start.c: what was there before ---- */
 
 enum mt_status mt_sim_rebuild(struct mt_sim *sim, struct leftovers *left, struct mt_error *err)
@@ -191,6 +214,7 @@ struct recorded_device {
     size_t request;  /* the event of the request that is running: calls beyond it are not its own */
     size_t answered; /* the event that the last call matched, SIZE_MAX: none */
     uint64_t made, matched;
+    uint64_t extra; /* the first address that was given back beyond the recorded ones; 0: none */
     MT_VEC(struct range) reserved; /* expandable segments that were handed out */
     uint64_t invented;             /* next address for what the recording does not have */
 };

@@ -99,16 +99,20 @@ static enum mt_status hold_pool(struct machine *m, uint16_t pool, struct mt_erro
     return MT_OK;
 }
 
+static void end_pool(struct machine *m, uint16_t pool)
+{
+    if (m->in_use[pool]) {
+        m->in_use[pool] = false;
+        mt_alloc_pool_release(m->alloc, pool_id(m->sim, pool));
+    }
+}
+
+/* Those that ended with an op before this one. */
 static void end_pools(struct machine *m, size_t op)
 {
     const struct mt_sim *sim = m->sim;
-    for (; m->pool_end < sim->pool_ends.n && sim->pool_ends.v[m->pool_end].op <= op;
-         m->pool_end++) {
-        uint16_t pool = sim->pool_ends.v[m->pool_end].pool;
-        if (m->in_use[pool]) {
-            m->in_use[pool] = false;
-            mt_alloc_pool_release(m->alloc, pool_id(sim, pool));
-        }
+    for (; m->pool_end < sim->pool_ends.n && sim->pool_ends.v[m->pool_end].op < op; m->pool_end++) {
+        end_pool(m, sim->pool_ends.v[m->pool_end].pool);
     }
 }
 
@@ -139,11 +143,12 @@ static enum mt_status serve(struct machine *m, const struct op *op, mt_alloc_blo
 }
 
 /* The first request whose answer or calls are not those of the recording. */
-static void note_leaving(struct machine *m, uint32_t event, bool same)
+static void note_leaving(struct machine *m, uint32_t event, bool same, uint64_t addr)
 {
     if (!m->run->leaves && (!same || m->recorded->made != m->recorded->matched)) {
         m->run->leaves = true;
         m->run->leaves_event = event;
+        m->sim->leave = (struct leave){true, event, addr, m->recorded->extra};
     }
 }
 
@@ -157,7 +162,7 @@ static enum mt_status do_alloc(struct machine *m, const struct op *op, struct mt
     if (m->recorded) {
         bool same = block.i != 0 && addr == m->sim->events[op->event].addr;
         m->run->fidelity.placements_matched += same;
-        note_leaving(m, op->event, same);
+        note_leaving(m, op->event, same, block.i ? addr : 0);
     }
     return MT_OK;
 }
@@ -236,12 +241,16 @@ static enum mt_status do_any_free(struct machine *m, const struct op *op, struct
 
 /* ---- empty_cache ---- */
 
-/* The private pools whose end was noted with this op. */
-static enum mt_status empty_pools(struct machine *m, size_t index, struct mt_error *err)
+/* The private pools that end with this op, in the order in which the recording releases them: that
+ * of a hash table in PyTorch. `alone`: it is one call for each. */
+static enum mt_status empty_pools(struct machine *m, size_t index, bool alone, struct mt_error *err)
 {
     const struct mt_sim *sim = m->sim;
-    for (size_t i = m->pool_end; i-- > 0 && sim->pool_ends.v[i].op == index;) {
-        MT_TRY(mt_alloc_pool_empty(m->alloc, pool_id(sim, sim->pool_ends.v[i].pool), err));
+    for (; m->pool_end < sim->pool_ends.n && sim->pool_ends.v[m->pool_end].op <= index;
+         m->pool_end++) {
+        uint16_t pool = sim->pool_ends.v[m->pool_end].pool;
+        end_pool(m, pool);
+        MT_TRY(mt_alloc_pool_empty(m->alloc, pool_id(sim, pool), alone, err));
     }
     return MT_OK;
 }
@@ -253,10 +262,12 @@ static enum mt_status empty_cache(struct machine *m, size_t index, const struct 
     if (m->recorded) {
         mt_recorded_device_begin(m->recorded, op->event + op->slot);
     }
-    enum mt_status status =
-        op->pool ? empty_pools(m, index, err) : mt_alloc_empty_cache(m->alloc, err);
+    enum mt_status status = op->pool ? MT_OK : mt_alloc_empty_cache(m->alloc, err);
+    if (status == MT_OK) {
+        status = empty_pools(m, index, op->pool != 0, err);
+    }
     if (m->recorded) {
-        note_leaving(m, op->event, true);
+        note_leaving(m, op->event, true, 0);
     }
     return status;
 }

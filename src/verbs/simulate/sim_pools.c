@@ -12,30 +12,11 @@
 
 #include "snapshot/model/device_segments.h"
 #include "support/checked.h"
-#include "verbs/simulate/sim.h"
-
-/* One cudaMalloc, or one address reservation of an expandable segment, from its first event to the
- * last one in which something of it is mapped. */
-struct region {
-    uint64_t low, high; /* all of it that was ever there */
-    uint64_t mapped;    /* bytes, while the events are walked */
-    size_t from;        /* event; 0: before the trace */
-    uint16_t pool;
-};
+#include "verbs/simulate/sim_pools.h"
 
 /* More private pools, or more reservations at once, than this are no real recording; the rest
  * counts as the default pool's. */
 #define MOST_POOLS 4096
-
-struct regions {
-    const struct mt_sim *sim;
-    MT_VEC(struct region) all;
-    struct mt_idmap segments;  /* address of a living cudaMalloc segment -> its region */
-    MT_VEC(uint32_t) mappings; /* the living regions of expandable segments */
-    MT_VEC(uint32_t) here;     /* regions of the moment that is looked at, by address */
-    size_t next;               /* of `all`, not yet in `here` */
-    struct mt_error *err;
-};
 
 /* ---- the pools that there are ---- */
 
@@ -79,7 +60,12 @@ enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err)
 static enum mt_status add_region(struct regions *r, uint64_t low, uint64_t size, size_t from,
                                  uint32_t *index)
 {
-    struct region made = {low, mt_add_sat(low, size), size, from, 0};
+    struct region made = {.low = low,
+                          .high = mt_add_sat(low, size),
+                          .mapped = size,
+                          .from = from,
+                          .to = SIZE_MAX,
+                          .stream = from < r->sim->n ? (uint16_t)r->sim->events[from].stream : 0};
     *index = (uint32_t)r->all.n;
     return mt_vec_push(&r->all, made) ? MT_OK : mt_fail_nomem(r->err);
 }
@@ -123,15 +109,24 @@ static enum mt_status on_map(struct regions *r, uint64_t low, uint64_t size, siz
 }
 
 /* A reservation of which nothing is mapped is given back. */
-static void on_unmap(struct regions *r, const struct mt_event *e)
+static void on_unmap(struct regions *r, const struct mt_event *e, size_t event)
 {
     size_t k = find_mapping(r, e->addr, mt_add_sat(e->addr, e->size));
     if (k < r->mappings.n) {
         struct region *g = &r->all.v[r->mappings.v[k]];
         g->mapped -= e->size < g->mapped ? e->size : g->mapped;
         if (g->mapped == 0) {
+            g->to = event;
             r->mappings.v[k] = r->mappings.v[--r->mappings.n];
         }
+    }
+}
+
+static void on_segment_free(struct regions *r, const struct mt_event *e, size_t event)
+{
+    uint32_t i;
+    if (mt_idmap_remove(&r->segments, e->addr, &i)) {
+        r->all.v[i].to = event;
     }
 }
 
@@ -140,9 +135,9 @@ static enum mt_status on_event(struct regions *r, size_t event)
     const struct mt_event *e = &r->sim->events[event];
     switch (e->action) {
     case MT_ACTION_SEGMENT_ALLOC: return on_segment_alloc(r, e, event);
-    case MT_ACTION_SEGMENT_FREE: mt_idmap_remove(&r->segments, e->addr, NULL); return MT_OK;
+    case MT_ACTION_SEGMENT_FREE: on_segment_free(r, e, event); return MT_OK;
     case MT_ACTION_SEGMENT_MAP: return on_map(r, e->addr, e->size, event);
-    case MT_ACTION_SEGMENT_UNMAP: on_unmap(r, e); return MT_OK;
+    case MT_ACTION_SEGMENT_UNMAP: on_unmap(r, e, event); return MT_OK;
     default: return MT_OK;
     }
 }
@@ -174,6 +169,7 @@ static enum mt_status name_segment(struct regions *r, const struct mt_segment *g
         MT_TRY(add_region(r, g->addr, g->total_size, 0, &i));
     }
     r->all.v[i].pool = mt_sim_pool_index(r->sim, g->pool);
+    r->all.v[i].known = true;
     return MT_OK;
 }
 
@@ -184,6 +180,7 @@ static void name_mapping(struct regions *r, const struct mt_segment *g)
         struct region *x = &r->all.v[r->mappings.v[k]];
         if (g->addr < x->high && x->low < mt_add_sat(g->addr, g->total_size)) {
             x->pool = mt_sim_pool_index(r->sim, g->pool);
+            x->known = true;
         }
     }
 }
@@ -195,7 +192,7 @@ static int by_from(const void *x, const void *y)
                               : (l->low > r->low) - (l->low < r->low);
 }
 
-static enum mt_status find_regions(struct regions *r)
+enum mt_status mt_regions_find(struct regions *r)
 {
     const struct mt_sim *sim = r->sim;
     MT_TRY(mapped_before(r));
@@ -252,16 +249,23 @@ static enum mt_status enter(struct regions *r)
     return MT_OK;
 }
 
-static enum mt_status pool_at(struct regions *r, size_t event, uint16_t *pool)
+enum mt_status mt_regions_at(struct regions *r, size_t event, uint64_t addr, uint32_t *index)
 {
     while (r->next < r->all.n && r->all.v[r->next].from <= event) {
         MT_TRY(enter(r));
     }
-    uint64_t addr = r->sim->events[event].addr;
     size_t at = place_of(r, addr);
-    const struct region *g = at < r->here.n ? &r->all.v[r->here.v[at]] : NULL;
-    *pool = g && g->low <= addr ? g->pool : 0;
+    bool inside = at < r->here.n && r->all.v[r->here.v[at]].low <= addr;
+    *index = inside ? r->here.v[at] : NEVER;
     return MT_OK;
+}
+
+void mt_regions_release(struct regions *r)
+{
+    mt_vec_release(&r->all);
+    mt_idmap_release(&r->segments);
+    mt_vec_release(&r->mappings);
+    mt_vec_release(&r->here);
 }
 
 /* ---- the program's pools ---- */
@@ -274,7 +278,7 @@ bool mt_sim_guesses_pools(const struct mt_sim *sim)
 struct assign {
     struct mt_sim *sim;
     const uint32_t *column; /* of the device's events; NULL: they name no pool */
-    struct regions regions;
+    struct regions *regions;
     struct mt_idmap streams; /* -> the pool that the last allocation on it went to */
     struct mt_error *err;
 };
@@ -285,7 +289,10 @@ static enum mt_status pool_of_event(struct assign *a, size_t event, uint16_t *po
         *pool = a->column[event] < a->sim->pools.n ? (uint16_t)a->column[event] : 0;
         return MT_OK;
     }
-    return pool_at(&a->regions, event, pool);
+    uint32_t i;
+    MT_TRY(mt_regions_at(a->regions, event, a->sim->events[event].addr, &i));
+    *pool = i != NEVER ? a->regions->all.v[i].pool : 0;
+    return MT_OK;
 }
 
 /* A refusal has no address: it is taken for a request like the last one on its stream. */
@@ -325,9 +332,7 @@ static enum mt_status note_ends(struct assign *a, size_t index)
 static enum mt_status assign_all(struct assign *a)
 {
     struct mt_sim *sim = a->sim;
-    if (!a->column) {
-        MT_TRY(find_regions(&a->regions));
-    }
+    sim->pool_ends.n = 0;
     for (size_t i = 0; i < sim->ops.n; i++) {
         struct op *op = &sim->ops.v[i];
         if (op->kind == OP_ALLOC || op->kind == OP_OOM) {
@@ -339,22 +344,30 @@ static enum mt_status assign_all(struct assign *a)
     return MT_OK;
 }
 
-enum mt_status mt_sim_assign_pools(struct mt_sim *sim, struct mt_error *err)
+enum mt_status mt_regions_assign(struct regions *r, struct mt_sim *sim, struct mt_error *err)
 {
     const struct mt_snapshot *s = sim->snapshot;
     const uint32_t *column = s->columns[MT_COLUMN_POOL];
+    struct assign a = {.sim = sim,
+                       .column = column ? column + (sim->events - s->events) : NULL,
+                       .regions = r,
+                       .err = err};
+    r->here.n = r->next = 0;
+    enum mt_status status = assign_all(&a);
+    mt_idmap_release(&a.streams);
+    return status;
+}
+
+enum mt_status mt_sim_assign_pools(struct mt_sim *sim, struct mt_error *err)
+{
+    struct regions r = {.sim = sim, .err = err};
     if (sim->pools.n < 2) {
         return MT_OK; /* the default pool alone */
     }
-    struct assign a = {.sim = sim,
-                       .column = column ? column + (sim->events - s->events) : NULL,
-                       .regions = {.sim = sim, .err = err},
-                       .err = err};
-    enum mt_status status = assign_all(&a);
-    mt_vec_release(&a.regions.all);
-    mt_idmap_release(&a.regions.segments);
-    mt_vec_release(&a.regions.mappings);
-    mt_vec_release(&a.regions.here);
-    mt_idmap_release(&a.streams);
+    enum mt_status status = sim->snapshot->columns[MT_COLUMN_POOL] ? MT_OK : mt_regions_find(&r);
+    if (status == MT_OK) {
+        status = mt_regions_assign(&r, sim, err);
+    }
+    mt_regions_release(&r);
     return status;
 }
