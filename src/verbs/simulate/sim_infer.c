@@ -8,7 +8,7 @@
  * replay begins again, until it is exact or teaches nothing new. Which private pool is which has no
  * name; a new one is taken where those seen last on the stream are ruled out.
  */
-#include "verbs/simulate/sim_pools.h"
+#include "verbs/simulate/sim.h"
 
 #define MOST_ROUNDS 256
 #define MOST_STEPS 30000000 /* rounds times steps of the program */

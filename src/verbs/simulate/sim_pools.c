@@ -12,7 +12,7 @@
 
 #include "snapshot/model/device_segments.h"
 #include "support/checked.h"
-#include "verbs/simulate/sim_pools.h"
+#include "verbs/simulate/sim.h"
 
 /* More private pools, or more reservations at once, than this are no real recording; the rest
  * counts as the default pool's. */
