@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Phases by the roles of stacks; what is evaluation is known only when a step is over. */
 #include "heap/findings/phases.h"
 
 #include "support/mem.h"

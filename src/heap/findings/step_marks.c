@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Three kinds of evidence for the end of a step, the surest first. */
 #include "heap/findings/step_marks.h"
 
 #include "support/mem.h"
