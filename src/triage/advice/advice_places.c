@@ -188,6 +188,7 @@ SAID_PLACE(tgi_half, put_number(a, MT_SAID_TGI_PREFILL, 0.5, out))
 SAID_PLACE(max_batch, put_number(a, MT_SAID_MAX_BATCH, 1, out))
 SAID_PLACE(context, put_number(a, MT_SAID_CONTEXT, 1, out))
 SAID_PLACE(context_half, put_number(a, MT_SAID_CONTEXT, 0.5, out))
+SAID_PLACE(image_size, put_number(a, MT_SAID_IMAGE_SIZE, 1, out))
 SAID_PLACE(sequence, put_number(a, MT_SAID_SEQUENCE, 1, out))
 SAID_PLACE(sequence_half, put_number(a, MT_SAID_SEQUENCE, 0.5, out))
 SAID_PLACE(new_tokens, put_number(a, MT_SAID_NEW_TOKENS, 1, out))
@@ -504,6 +505,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(max_batch),
     PLACE(context),
     PLACE(context_half),
+    PLACE(image_size),
     PLACE(sequence),
     PLACE(sequence_half),
     PLACE(new_tokens),

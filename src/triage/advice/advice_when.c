@@ -96,7 +96,8 @@ bool mt_if_snapshot_alone(const struct mt_advisor *a)
 
 bool mt_if_library_failed(const struct mt_advisor *a)
 {
-    return is_kind(a, MT_KIND_LIBRARY) || a->verdict == MT_VERDICT_NON_PYTORCH;
+    bool cuda = is_backend(a, "cuda") || is_backend(a, "hip");
+    return cuda && (is_kind(a, MT_KIND_LIBRARY) || a->verdict == MT_VERDICT_NON_PYTORCH);
 }
 
 /* ---- the system and the device ---- */
@@ -337,7 +338,8 @@ bool mt_if_lora_unquantized(const struct mt_advisor *a)
 
 bool mt_if_not_checkpointed(const struct mt_advisor *a)
 {
-    return !said(a, MT_SAID_CHECKPOINTING) && mt_if_not_mps(a);
+    return !said(a, MT_SAID_CHECKPOINTING) && mt_if_not_mps(a) &&
+           a->facts->program != MT_PROGRAM_ULTRALYTICS; /* has no option for it */
 }
 
 bool mt_if_not_sharded(const struct mt_advisor *a)
@@ -347,7 +349,8 @@ bool mt_if_not_sharded(const struct mt_advisor *a)
 
 bool mt_if_full_and_unsharded(const struct mt_advisor *a)
 {
-    return mt_if_not_sharded(a) && !is_lora(a) && incident(a)->phase != MT_PHASE_OPTIMIZER;
+    return mt_if_not_sharded(a) && !is_lora(a) && a->facts->program != MT_PROGRAM_ULTRALYTICS &&
+           incident(a)->phase != MT_PHASE_OPTIMIZER;
 }
 
 /* ---- others, and memory outside the allocator ---- */
