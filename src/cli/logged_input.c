@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "snapshot/read/unpacked.h"
+#include "support/units.h"
 
 #include "cli/slurp.h"
 
@@ -49,7 +50,7 @@ enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct 
 /* Up to a MiB of the plain text at the head of the file. */
 static void read_head(const char *file, struct mt_buf *head)
 {
-    enum { HEAD = 1 << 20 };
+    enum { HEAD = (int)MT_MIB };
     char piece[65536];
     struct mt_error err;
     FILE *f = fopen(file, "rb");
@@ -71,7 +72,7 @@ bool mt_cli_is_logged(const char *file)
     static const struct mt_str SIGNS[] = {MT_STR_INIT("allocated_bytes.all."),
                                           MT_STR_INIT("reserved_bytes.all."),
                                           MT_STR_INIT("PyTorch CUDA memory summary, device ID"),
-        MT_STR_INIT("memory (MB) | allocated:")};
+                                          MT_STR_INIT("memory (MB) | allocated:")};
     struct mt_buf head = {0};
     bool found = false;
     if (mt_cli_reads_once(file)) {

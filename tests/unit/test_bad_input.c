@@ -99,8 +99,9 @@ static const struct row {
     /* values that are not what they should be */
     {BYTES(TRACE("}(X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0sizeX\x01\0\0\0xu")), MT_FORMAT, 78,
      "event: size: expected an integer, found a string"},
-    {BYTES("{\"segments\":[{\"total_size\":9,\"blocks\":[{\"state\":\"active_allocated\",\"size\":9,"
-           "\"requested_size\":\"9\"}]}]}"),
+    {BYTES(
+         "{\"segments\":[{\"total_size\":9,\"blocks\":[{\"state\":\"active_allocated\",\"size\":9,"
+         "\"requested_size\":\"9\"}]}]}"),
      MT_FORMAT, 96, "block: requested_size: no number of bytes, in a block that is in use"},
     {BYTES(TRACE("}(X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0sizeJ\xff\xff\xff\xffu")),
      MT_FORMAT, 77, "event: size: -1 is negative"},

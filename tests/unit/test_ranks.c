@@ -200,6 +200,8 @@ static const struct {
     {"mem.4.pickle", 4, true},
     {"job17/snap.pickle", -1, true},
     {"ranking.pickle", -1, true},
+    {"dumps/it100.json", -1, true},
+    {"step_20.pickle", -1, true},
     {"rank99999999999999999999.pickle", -1, true},
     {"", -1, true},
 };

@@ -4,10 +4,11 @@
 
 #include "support/hash.h"
 #include "torch/keys.h"
+#include "torch/torch_rules.h"
 
 #define BIT(key) (1u << (key))
 
-enum { MOST_DEVICES = 1024, SMALL = 1 << 20 };
+enum { MOST_DEVICES = 1024 };
 
 /* Where segments lie that are known by their size alone: no driver gives such addresses. */
 #define MADE_UP_ADDR (UINT64_C(1) << 60)
@@ -97,7 +98,7 @@ static bool add_segment(struct making *x, struct mt_block *blocks, uint32_t n)
             return false;
         }
     }
-    g.kind = g.total_size > SMALL ? MT_POOL_LARGE : MT_POOL_SMALL;
+    g.kind = mt_torch_is_small(g.total_size) ? MT_POOL_SMALL : MT_POOL_LARGE;
     return mt_builder_segment(x->b, &g, false);
 }
 

@@ -4,13 +4,14 @@
 #include "cli/command.h"
 #include "heap/findings/leaks.h"
 #include "verbs/leaks/print.h"
+#include "verbs/leaks/series.h"
 
 struct leaks_settings {
     struct mt_common common;
     struct mt_period_options period;
     uint64_t threshold, capacity;
     int64_t within;
-    bool temporary, pending;
+    bool temporary, pending, series;
     struct mt_filter filter;
 };
 
@@ -32,6 +33,10 @@ static const struct mt_option OPTIONS[] = {
                 "list the stacks whose allocations are freed at once", .common = true),
     MT_OPT_INT(0, "within", AT(within), "EVENTS", 1, 1e9,
                "how soon is at once (default 10 events)"),
+    MT_OPT_FLAG(0, "series", AT(series),
+                "the files are moments of one process, in order of time: one answer (told by names "
+                "such as it100, step_200)",
+                .common = true),
     MT_OPT_FLAG(0, "pending", AT(pending),
                 "list the frees that had to wait for another stream, by stack and stream",
                 .common = true),
@@ -134,6 +139,12 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct leaks_settings *x = settings;
     struct visit v = {.settings = x};
+    if (n_files > 1 && (x->series || mt_series_is(files, n_files))) {
+        if (!x->series) {
+            mt_series_sort(files, n_files);
+        }
+        return mt_series_run(cli, &x->common, x->threshold, files, n_files);
+    }
     const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
     return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
 }

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "support/checked.h"
 #include "torch/keys.h"
@@ -288,6 +289,29 @@ static int64_t number_behind_rank(struct mt_str path)
     return found;
 }
 
+/* Whether what stands before a number says that it counts moments of one process: "it100",
+ * "step_20", "epoch-3". */
+static bool is_moment(struct mt_str before)
+{
+    static const struct mt_str WORDS[] = {
+        MT_STR_INIT("it"),    MT_STR_INIT("iter"),  MT_STR_INIT("iteration"), MT_STR_INIT("step"),
+        MT_STR_INIT("epoch"), MT_STR_INIT("batch"), MT_STR_INIT("steps"),     MT_STR_INIT("time")};
+    if (before.n && strchr("_-.=", before.p[before.n - 1])) {
+        before.n--;
+    }
+    size_t from = before.n;
+    while (from > 0 && (before.p[from - 1] | 32) >= 'a' && (before.p[from - 1] | 32) <= 'z') {
+        from--;
+    }
+    struct mt_str word = {before.p + from, before.n - from};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        if (word.n == WORDS[i].n && strncasecmp(word.p, WORDS[i].p, word.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int64_t mt_rank_number(struct mt_str path, bool *weak)
 {
     int64_t n = number_behind_rank(path);
@@ -299,7 +323,7 @@ int64_t mt_rank_number(struct mt_str path, bool *weak)
             while (last > 0 && is_digit(name.p[last - 1])) {
                 last--;
             }
-            return number_at(name, &last);
+            return is_moment((struct mt_str){name.p, last}) ? -1 : number_at(name, &last);
         }
     }
     return n;
