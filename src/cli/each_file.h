@@ -17,7 +17,9 @@ struct mt_each_file {
                              const struct mt_each_file *each, struct mt_error *err);
     const void *settings; /* of the verb */
     bool verdict;         /* judges what it counts: a filter that hides everything is an error */
-    bool several;         /* set by mt_cli_each_file: JSON objects go on one line each */
+    const struct mt_moment *at; /* the file is looked at as it was then; NULL: at the dump */
+    bool raw;                   /* prints lines for other programs, or a picture */
+    bool several;               /* set by mt_cli_each_file: JSON objects go on one line each */
 };
 
 /* Returns the exit code: the highest of all files, so that one bad file does not hide. */
@@ -31,6 +33,13 @@ int mt_cli_no_event_filters(struct mt_cli *cli, const struct mt_filter *filter,
                             const char *instead);
 /* The same for --live and --freed. */
 int mt_cli_no_fate_filters(struct mt_cli *cli, const struct mt_filter *filter, const char *instead);
+
+/* --at of such verbs; the field is a struct mt_moment, whose default is the end. */
+#define MT_OPT_AT(at)                                                                              \
+    MT_OPT_CUSTOM(0, "at", at, "WHEN", mt_at_parse,                                                \
+                  "the moment: end (default), peak, oom, start, step:N or annotation:NAME (their " \
+                  "highest point), an event's number or a time",                                   \
+                  .common = true)
 
 /* The settings of a verb that has filters and no other options, or their beginning. */
 struct mt_filter_settings {

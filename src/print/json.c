@@ -23,6 +23,9 @@ cJSON *mt_json_begin(const struct mt_report *r, const char *schema)
     if (ok && r->lost && *r->lost) {
         ok = mt_json_str(object, "lost", mt_str_from(*r->lost));
     }
+    if (ok && r->at) {
+        ok = mt_json_str(object, "at", mt_str_from(r->at));
+    }
     if (!ok) {
         cJSON_Delete(object);
         return NULL;

@@ -33,6 +33,7 @@ struct mt_report {
     int stack_lines;         /* lines of each stack: 1 = the first user frame, 0 = all */
     const char *file;        /* name of the input as the user gave it */
     const char *const *lost; /* *lost: mt_source_lost of the file read last; NULL: nobody asks */
+    const char *at; /* the moment that is shown, where the user chose one; JSON names it as `at` */
 };
 
 /* ---- text ---- */

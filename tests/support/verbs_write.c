@@ -8,7 +8,7 @@
 #include "verbs/convert/keep_categories.h"
 #include "snapshot/read/read.h"
 #include "verbs/ranks/print.h"
-#include "verbs/convert/slice.h"
+#include "heap/walk/slice.h"
 #include "snapshot/write/write.h"
 
 #include "verbs.h"

@@ -7,7 +7,7 @@
 #include "verbs/convert/keep_categories.h"
 #include "torch/keys.h"
 #include "heap/stacks/profile.h"
-#include "verbs/convert/slice.h"
+#include "heap/walk/slice.h"
 
 #include "unit.h"
 
@@ -204,6 +204,52 @@ START_TEST(categories_kept)
 }
 END_TEST
 
+/* As if the snapshot had been taken then: both devices, each at its own peak. */
+START_TEST(at_the_peak)
+{
+    struct mt_moment at = {.kind = MT_AT_PEAK};
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_OK);
+    ck_assert_uint_eq(v.s.traces[0].n, 2);
+    ck_assert_uint_eq(v.s.traces[1].n, 2);
+    ck_assert_uint_eq(v.s.n_segments, 2);
+    ck_assert_int_eq(v.s.segments[0].device, 0);
+    ck_assert_uint_eq(v.s.segments[0].allocated_size, MIB);
+    ck_assert_uint_eq(v.s.segments[1].total_size, 2 * MIB);
+}
+END_TEST
+
+START_TEST(at_the_end_nothing_changes)
+{
+    struct mt_moment at = {.kind = MT_AT_END};
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_OK);
+    ck_assert_ptr_eq(v.s.segments, s.segments);
+}
+END_TEST
+
+/* A segment that the undoing brings back belongs to the device. */
+START_TEST(at_an_event_of_one_device)
+{
+    struct mt_moment at = {.kind = MT_AT_EVENT, .event = 3};
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_OK);
+    ck_assert_uint_eq(v.s.n_segments, 1); /* device 1 has two events: it is left out */
+    at.event = 4;
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_NOT_FOUND);
+    ck_assert_str_eq(err.text, "--at 4: the trace of device 1 has 0 events");
+}
+END_TEST
+
+/* The highest point inside the annotation, whatever comes before it. */
+START_TEST(at_an_annotation)
+{
+    struct mt_moment at = {.kind = MT_AT_ANNOTATION, .annotation = "late"};
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_OK);
+    ck_assert_uint_eq(v.s.traces[0].n, 4); /* only the last event is later than 35 */
+    at.annotation = "never";
+    ck_assert_int_eq(mt_view_at(&v, &at, &err), MT_NOT_FOUND);
+    ck_assert_str_eq(err.text, "no annotation in this file is named 'never'");
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("slice");
@@ -215,5 +261,9 @@ int main(void)
     tcase_add_test(t, profile);
     tcase_add_test(t, budget);
     tcase_add_test(t, categories_kept);
+    tcase_add_test(t, at_the_peak);
+    tcase_add_test(t, at_the_end_nothing_changes);
+    tcase_add_test(t, at_an_event_of_one_device);
+    tcase_add_test(t, at_an_annotation);
     return unit_run_cases("slice", t);
 }

@@ -4,11 +4,14 @@
 
 #include <inttypes.h>
 
+#include "heap/findings/period.h"
+#include "heap/stacks/filter.h"
 #include "support/checked.h"
 
 const char *mt_moment_name(enum mt_moment_kind kind)
 {
-    static const char *const NAMES[] = {"peak", "oom", "end", "start", "event", "time"};
+    static const char *const NAMES[MT_MOMENT_KINDS] = {"peak",  "oom",  "end",  "start",
+                                                       "event", "time", "step", "annotation"};
     return NAMES[kind];
 }
 
@@ -55,6 +58,79 @@ static enum mt_status find_time(const struct mt_replay *r, const struct mt_momen
     return MT_OK;
 }
 
+/* ---- the highest point of a part ---- */
+
+/* The events [from, to) of the trace, those that pass `f` (NULL: all). */
+struct part {
+    const struct mt_replay *r;
+    size_t from, to;
+    struct mt_filtered *f;
+};
+
+static bool is_inside(const struct part *p, size_t event)
+{
+    return event >= p->from && event < p->to &&
+           (!p->f || mt_filtered_event(p->f, p->r->device, event));
+}
+
+/* False when no event is inside. */
+static bool find_highest(const struct part *p, size_t *done)
+{
+    bool found = false;
+    uint64_t most = 0;
+    struct mt_step at;
+    for (mt_replay_begin(p->r, &at); mt_replay_next(p->r, &at) && at.index < p->to;) {
+        if ((!found || at.live_bytes > most) && is_inside(p, at.index)) {
+            found = true;
+            most = at.live_bytes;
+            *done = at.index + 1;
+        }
+    }
+    return found;
+}
+
+static enum mt_status find_step(const struct mt_replay *r, uint64_t step, size_t *done,
+                                struct mt_error *err)
+{
+    struct mt_periods p = {0};
+    struct mt_period_options detect = {0};
+    enum mt_status status = mt_periods_find(&p, r->snapshot, r, &detect, err);
+    size_t n = status == MT_OK ? mt_periods_count(&p) : 0;
+    if (status == MT_OK && step >= n) {
+        status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                         "--at step:%" PRIu64 ": the trace of device %" PRId32
+                         " has %zu whole step%s, counted from 0",
+                         step, r->device, n, n == 1 ? "" : "s");
+    } else if (status == MT_OK) {
+        struct part part = {r, p.bounds.v[step], p.bounds.v[step + 1], NULL};
+        (void)find_highest(&part, done); /* a period holds the event that it begins with */
+    }
+    mt_periods_release(&p);
+    return status;
+}
+
+static enum mt_status find_annotation(const struct mt_replay *r, const char *name, size_t *done,
+                                      struct mt_error *err)
+{
+    struct mt_filter filter;
+    struct mt_filtered f = {0};
+    mt_filter_init(&filter);
+    filter.annotation = name;
+    enum mt_status status = mt_filtered_init(&f, &filter, r->snapshot, err);
+    if (status == MT_OK) {
+        status = mt_filtered_check(&f, false, err);
+    }
+    struct part part = {r, 0, r->n, &f};
+    if (status == MT_OK && !find_highest(&part, done)) {
+        status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                         "--at annotation:%s: device %" PRId32 " has no event inside it", name,
+                         r->device);
+    }
+    mt_filtered_release(&f);
+    mt_filter_release(&filter);
+    return status;
+}
+
 enum mt_status mt_moment_find(const struct mt_moment *m, const struct mt_replay *r,
                               size_t *events_done, struct mt_error *err)
 {
@@ -65,6 +141,9 @@ enum mt_status mt_moment_find(const struct mt_moment *m, const struct mt_replay 
     case MT_AT_OOM: return find_oom(r, events_done, err);
     case MT_AT_EVENT: return find_event(r, m->event, events_done, err);
     case MT_AT_TIME: return find_time(r, m, events_done, err);
+    case MT_AT_STEP: return find_step(r, m->step, events_done, err);
+    case MT_AT_ANNOTATION: return find_annotation(r, m->annotation, events_done, err);
+    case MT_MOMENT_KINDS: break;
     }
     return mt_fail(err, MT_INTERNAL, MT_NO_OFFSET, "unknown kind of moment");
 }

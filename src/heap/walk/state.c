@@ -36,6 +36,7 @@ struct live {
 struct undo {
     const struct mt_snapshot *s;
     struct mt_torch_rules rules;
+    int32_t device;
     const struct mt_event *events; /* of the device */
     size_t first;                  /* index of events[0] in the snapshot */
     size_t n;
@@ -156,6 +157,7 @@ static struct mt_segment segment_from(const struct undo *u, size_t index, bool e
                            .total_size = e->size,
                            .stream = e->stream,
                            .stack = e->stack,
+                           .device = u->device,
                            .expandable = expandable,
                            .kind = expandable ? NOT_KNOWN : kind};
     const uint32_t *pool = u->s->columns[MT_COLUMN_POOL];
@@ -493,7 +495,7 @@ static bool undo_run(struct undo *u, size_t device, size_t done, struct output *
 enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t events_done,
                            struct mt_state *out, struct mt_error *err)
 {
-    struct undo u = {.s = s, .rules = mt_settings_rules(s)};
+    struct undo u = {.s = s, .rules = mt_settings_rules(s), .device = (int32_t)device};
     struct output o = {0};
     if (device < s->n_traces) {
         u.first = s->traces[device].first;

@@ -12,7 +12,7 @@
 #include "support/units.h"
 #include "verbs/convert/export.h"
 #include "verbs/convert/keep_categories.h"
-#include "verbs/convert/slice.h"
+#include "heap/walk/slice.h"
 
 enum format {
     FORMAT_AUTO,
@@ -62,7 +62,8 @@ static const struct mt_option OPTIONS[] = {
                 "with --anonymize: same TEXT, same numbers, to compare files (default: random)"),
     MT_OPT_FLAG(0, "drop-frames", AT(drop_frames), "leave out all call stacks", .common = true),
     MT_OPT_CUSTOM(0, "at", AT(at), "WHEN", mt_at_parse,
-                  "folded, speedscope, pprof: memory alive at peak, oom, end, start, EVENT or TIME",
+                  "folded, speedscope, pprof: memory alive at peak, oom, end, start, step:N, "
+                  "annotation:NAME, EVENT or TIME",
                   .common = true),
     MT_OPT_INT(0, "max-samples", AT(max_samples), "N", 0, 1e9,
                "perfetto: at most N points a counter and N slices, 0 = all (default 20000)"),

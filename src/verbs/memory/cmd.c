@@ -10,10 +10,12 @@ struct memory_settings {
     struct mt_filter_settings base;
     int format;
     int sort;
+    struct mt_moment at;
     bool reverse;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
 
 static const char *const FORMATS[] = {"text", "folded", NULL};
 static const char *const SORTS[] = {"bytes", "count", "largest", NULL};
@@ -24,6 +26,7 @@ static const struct mt_option OPTIONS[] = {
     MT_OPT_CHOICE(0, "format", AT(format), FORMATS,
                   "folded: the lines that flamegraph.pl and speedscope read", .common = true),
     MT_OPT_CHOICE(0, "sort", AT(sort), SORTS, "order of the rows, most first", .common = true),
+    MT_OPT_AT(AT(at)),
     MT_OPT_FLAG('r', "reverse", AT(reverse), "least first"),
     MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
                   ".png or .pdf as a flame graph"),
@@ -50,10 +53,17 @@ const struct mt_command mt_cmd_memory = {
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct memory_settings),
+    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
 };
+
+static void defaults(void *settings)
+{
+    struct memory_settings *o = settings;
+    o->at.kind = MT_AT_END;
+}
 
 static enum mt_status add_device(struct mt_memory_devices *list, const struct mt_snapshot *s,
                                  struct mt_filtered *f, const struct mt_device_totals *d,
@@ -121,7 +131,8 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct memory_settings *o = settings;
-    struct mt_each_file each = {.report = report, .settings = o};
+    struct mt_each_file each = {.report = report, .settings = o, .at = &o->at};
+    each.raw = o->format == 1 || mt_flame_format(&o->base.common);
     int code = mt_flame_check(cli, &o->base.common, n_files);
     if (code == 0) {
         code = mt_cli_no_event_filters(cli, &o->base.filter, "memtool peak");

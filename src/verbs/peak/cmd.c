@@ -26,7 +26,9 @@ static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function
 
 static const struct mt_option OPTIONS[] = {
     MT_OPT_CUSTOM(0, "at", AT(at), "WHEN", mt_at_parse,
-                  "the moment: peak (default), oom, end, start, an event's number or a time",
+                  "the moment: peak (default), oom, end, start, step:N or annotation:NAME (their "
+                  "highest point), "
+                  "an event's number or a time",
                   .common = true),
     MT_OPT_CHOICE(0, "by", AT(by), BY_WORDS,
                   "group by stack (default), file, line, function, module, annotation, stream, "

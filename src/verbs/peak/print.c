@@ -40,9 +40,14 @@ static void print_moment(const struct mt_report *r, const struct mt_peak *p)
 static void print_head(const struct mt_report *r, const struct mt_snapshot *s,
                        const struct mt_peak *p)
 {
-    static const char *const WHAT[] = {
-        [MT_AT_PEAK] = "Peak",   [MT_AT_OOM] = "Out of memory", [MT_AT_END] = "End",
-        [MT_AT_START] = "Start", [MT_AT_EVENT] = "Moment",      [MT_AT_TIME] = "Moment"};
+    static const char *const WHAT[] = {[MT_AT_PEAK] = "Peak",
+                                       [MT_AT_OOM] = "Out of memory",
+                                       [MT_AT_END] = "End",
+                                       [MT_AT_START] = "Start",
+                                       [MT_AT_EVENT] = "Moment",
+                                       [MT_AT_TIME] = "Moment",
+                                       [MT_AT_STEP] = "Peak of the step",
+                                       [MT_AT_ANNOTATION] = "Peak of the annotation"};
     mt_report_line(r, 2, "%s%s of device %" PRId32 ": %s requested in %s allocation%s%s",
                    mt_color_begin(r, MT_COLOR_HEAD), WHAT[p->at], p->device,
                    mt_report_size(r, p->bytes).s, mt_count_text(p->count).s,

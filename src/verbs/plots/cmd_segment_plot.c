@@ -26,8 +26,10 @@ static void defaults(void *settings);
 #define AT(field) offsetof(struct segment_plot_settings, field)
 
 static const struct mt_option OPTIONS[] = {
-    MT_OPT_CUSTOM(0, "at", AT(at), "WHEN", mt_at_parse,
-                  "peak, oom, end, start, an event or a time (default end)", .common = true),
+    MT_OPT_CUSTOM(
+        0, "at", AT(at), "WHEN", mt_at_parse,
+        "peak, oom, end, start, step:N, annotation:NAME, an event or a time (default end)",
+        .common = true),
     MT_OPT_INT(0, "device", AT(device), "N", 0, 1023, "only this device", .common = true),
     MT_OPT_FLAG('s', "segments", AT(timeline),
                 "draw reserved segments over time, the same as trace_plot -s"),
@@ -89,10 +91,15 @@ struct plot {
 static void say_moment(struct mt_buf *b, enum mt_moment_kind kind, const struct mt_replay *r,
                        size_t done)
 {
-    static const char *const WORDS[] = {
-        [MT_AT_PEAK] = "at the peak", [MT_AT_OOM] = "at the out-of-memory event",
-        [MT_AT_END] = "at the end",   [MT_AT_START] = "before the first event",
-        [MT_AT_EVENT] = "after",      [MT_AT_TIME] = "at that time"};
+    static const char *const WORDS[] = {[MT_AT_PEAK] = "at the peak",
+                                        [MT_AT_OOM] = "at the out-of-memory event",
+                                        [MT_AT_END] = "at the end",
+                                        [MT_AT_START] = "before the first event",
+                                        [MT_AT_EVENT] = "after",
+                                        [MT_AT_TIME] = "at that time",
+                                        [MT_AT_STEP] = "at the highest point of the step",
+                                        [MT_AT_ANNOTATION] =
+                                            "at the highest point of the annotation"};
     mt_buf_text(b, WORDS[kind]);
     if (done == 0 || done > r->n || kind == MT_AT_END) {
         return;

@@ -9,10 +9,12 @@ struct segments_settings {
     struct mt_filter_settings base;
     int format;
     int sort;
+    struct mt_moment at;
     bool reverse;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
 
 static const char *const FORMATS[] = {"text", "folded", NULL};
 static const char *const SORTS[] = {"size", "addr", "free", "allocated", "count", NULL};
@@ -24,6 +26,7 @@ static const struct mt_option OPTIONS[] = {
                   "folded: the lines that flamegraph.pl and speedscope read", .common = true),
     MT_OPT_CHOICE(0, "sort", AT(sort), SORTS, "order of the rows, most first (addr: lowest first)",
                   .common = true),
+    MT_OPT_AT(AT(at)),
     MT_OPT_FLAG('r', "reverse", AT(reverse), "the other way round"),
     MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
                   ".png or .pdf as a flame graph"),
@@ -49,11 +52,18 @@ const struct mt_command mt_cmd_segments = {
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .settings_size = sizeof(struct segments_settings),
+    .defaults = defaults,
     .flags = MT_COMMAND_DUMP | MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .min_files = 1,
     .max_files = -1,
     .run = run,
 };
+
+static void defaults(void *settings)
+{
+    struct segments_settings *o = settings;
+    o->at.kind = MT_AT_END;
+}
 
 static enum mt_status report(const struct mt_report *r, const struct mt_snapshot *s,
                              struct mt_filtered *f, const struct mt_each_file *each,
@@ -80,7 +90,8 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct segments_settings *o = settings;
-    struct mt_each_file each = {.report = report, .settings = o};
+    struct mt_each_file each = {.report = report, .settings = o, .at = &o->at};
+    each.raw = o->format == 1 || mt_flame_format(&o->base.common);
     int code = mt_flame_check(cli, &o->base.common, n_files);
     if (code == 0) {
         code = mt_cli_no_event_filters(cli, &o->base.filter,

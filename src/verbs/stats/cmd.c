@@ -7,6 +7,7 @@
 struct stats_settings {
     struct mt_common common;
     struct mt_filter filter;
+    struct mt_moment at;
     struct mt_card_settings card;
 };
 
@@ -16,8 +17,14 @@ struct stats_input {
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_AT(offsetof(struct stats_settings, at)),
+};
 
 static const struct mt_option_group GROUPS[] = {
+    {.title = "Report", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
     MT_CARD_GROUP(struct stats_settings),
     MT_FILTER_GROUP(struct stats_settings),
 };
@@ -40,10 +47,17 @@ const struct mt_command mt_cmd_stats = {
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct stats_settings),
+    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
 };
+
+static void defaults(void *settings)
+{
+    struct stats_settings *o = settings;
+    o->at.kind = MT_AT_END;
+}
 
 /* The banner speaks of the whole file, so with a filter it takes totals of its own. */
 static enum mt_status find_trust(struct mt_trust *trust, const struct mt_snapshot *s,
@@ -145,7 +159,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct mt_card_input card = {0};
     struct stats_input in = {&card.figures};
     struct mt_each_file each = {
-        .report = report, .logged = report_logged, .settings = &in, .verdict = true};
+        .report = report, .logged = report_logged, .settings = &in, .verdict = true, .at = &o->at};
     int code = mt_cli_no_fate_filters(cli, &o->filter, "memtool trace");
     code = code ? code : mt_card_input_read(cli, &o->card, &card);
     code = code ? code : mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);

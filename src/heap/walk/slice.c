@@ -5,7 +5,7 @@
  * from the same undoing of events that draws the allocator at any event: so the part is a snapshot
  * as if it had been taken then.
  */
-#include "verbs/convert/slice.h"
+#include "heap/walk/slice.h"
 
 #include <string.h>
 
@@ -17,8 +17,13 @@
 #define SEGMENT_KEYS ((1u << MT_SEGMENT_KEY_COUNT) - 1)
 #define BLOCK_KEYS ((1u << MT_BLOCK_KEY_history) - 1)
 
+/* In slicing.until: neither events nor segments of the device stay. */
+#define NOTHING SIZE_MAX
+
 struct slicing {
     struct mt_view *view;
+    const size_t *until; /* per trace: events from there on go; NULL: none for that reason */
+    bool only_traced;    /* devices without a trace go too */
     struct mt_filtered filtered;
     struct mt_event *events;
     uint32_t *columns[MT_COLUMN_COUNT];
@@ -46,9 +51,9 @@ static void keep_event(struct slicing *c, size_t index)
 static void slice_trace(struct slicing *c, const struct mt_trace *from, int32_t device,
                         struct mt_trace *to, size_t *end)
 {
-    size_t last = 0;
+    size_t last = 0, until = c->until ? c->until[device] : from->n;
     to->first = c->n_events;
-    for (size_t i = 0; i < from->n; i++) {
+    for (size_t i = 0; i < from->n && i < until && until != NOTHING; i++) {
         if (mt_filtered_event(&c->filtered, device, i)) {
             keep_event(c, from->first + i);
             last = i + 1;
@@ -74,6 +79,13 @@ static bool make_room(struct slicing *c)
     return ok;
 }
 
+/* Pinned memory has no device: it goes when one is chosen, and its state at another moment than the
+ * dump is not known. */
+static bool has_host(const struct slicing *c)
+{
+    return c->filtered.filter->device < 0 && !c->until;
+}
+
 /* Old traces stay in *traces until the segments are done. */
 static bool slice_events(struct slicing *c, struct mt_trace **traces, struct mt_trace **host_traces)
 {
@@ -86,7 +98,7 @@ static bool slice_events(struct slicing *c, struct mt_trace **traces, struct mt_
     for (size_t d = 0; d < s->n_traces; d++) {
         slice_trace(c, &s->traces[d], (int32_t)d, &(*traces)[d], &c->end[d]);
     }
-    bool host = c->filtered.filter->device < 0;
+    bool host = has_host(c);
     for (size_t d = 0; d < s->n_host_traces; d++) {
         (*host_traces)[d] = (struct mt_trace){c->n_events, 0};
         for (size_t i = 0; host && i < s->host_traces[d].n; i++) {
@@ -149,6 +161,15 @@ static enum mt_status slice_past(struct slicing *c, size_t device, struct mt_err
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 
+/* Whether the device stays at all. */
+static bool is_wanted(const struct slicing *c, int32_t device)
+{
+    if (!c->until || device < 0) {
+        return true;
+    }
+    return (size_t)device < c->view->s.n_traces ? c->until[device] != NOTHING : !c->only_traced;
+}
+
 static bool is_past(const struct slicing *c, int32_t device)
 {
     return device >= 0 && (size_t)device < c->view->s.n_traces && c->end[device] != SIZE_MAX;
@@ -158,13 +179,15 @@ static enum mt_status slice_segments(struct slicing *c, struct mt_error *err)
 {
     const struct mt_snapshot *s = &c->view->s;
     for (size_t d = 0; d < s->n_traces; d++) {
-        if (is_past(c, (int32_t)d) && mt_filtered_device(&c->filtered, (int32_t)d)) {
+        if (is_past(c, (int32_t)d) && is_wanted(c, (int32_t)d) &&
+            mt_filtered_device(&c->filtered, (int32_t)d)) {
             MT_TRY(slice_past(c, d, err));
         }
     }
     for (size_t i = 0; i < s->n_segments; i++) {
         const struct mt_segment *g = &s->segments[i];
-        if (!is_past(c, g->device) && mt_filtered_segment(&c->filtered, g) &&
+        if (!is_past(c, g->device) && is_wanted(c, g->device) &&
+            mt_filtered_segment(&c->filtered, g) &&
             !keep_segment(c, g, MT_PART(s->blocks, g->first_block))) {
             return mt_fail_nomem(err);
         }
@@ -172,12 +195,11 @@ static enum mt_status slice_segments(struct slicing *c, struct mt_error *err)
     return MT_OK;
 }
 
-/* Pinned memory has no device: it goes when one is chosen. The blocks follow those of the device.
- */
+/* The blocks follow those of the devices. */
 static bool slice_host_segments(struct slicing *c, struct mt_segment **out, size_t *n)
 {
     const struct mt_snapshot *s = &c->view->s;
-    *n = c->filtered.filter->device < 0 ? s->n_host_segments : 0;
+    *n = has_host(c) ? s->n_host_segments : 0;
     *out = mt_view_copy(c->view, s->host_segments, *n, sizeof **out);
     if (!*out) {
         return false;
@@ -261,21 +283,73 @@ static enum mt_status slice(struct slicing *c, struct mt_error *err)
     return MT_OK;
 }
 
+static enum mt_status slice_through(struct slicing *c, const struct mt_filter *filter,
+                                    struct mt_error *err)
+{
+    struct mt_snapshot original = c->view->s; /* the filter looks at it while view->s changes */
+    enum mt_status status = mt_filtered_init(&c->filtered, filter, &original, err);
+    if (status == MT_OK) {
+        status = mt_filtered_check(&c->filtered, false, err);
+    }
+    if (status == MT_OK) {
+        status = slice(c, err);
+    }
+    mt_filtered_release(&c->filtered);
+    mt_vec_release(&c->segments);
+    mt_vec_release(&c->blocks);
+    mt_vec_release(&c->annotations);
+    return status;
+}
+
 enum mt_status mt_view_slice(struct mt_view *v, const struct mt_filter *filter,
                              struct mt_error *err)
 {
     struct slicing c = {.view = v};
-    struct mt_snapshot original = v->s; /* the filter looks at it while v->s changes */
-    enum mt_status status = mt_filtered_init(&c.filtered, filter, &original, err);
-    if (status == MT_OK) {
-        status = mt_filtered_check(&c.filtered, false, err);
+    return slice_through(&c, filter, err);
+}
+
+/* ---- at a moment ---- */
+
+/* *found: some device has the moment. */
+static enum mt_status find_until(const struct mt_snapshot *s, const struct mt_moment *at,
+                                 int32_t device, size_t *until, bool *found, struct mt_error *err)
+{
+    struct mt_replay r;
+    MT_TRY(mt_replay_init(&r, s, device, err));
+    enum mt_status status = mt_moment_find(at, &r, until, err);
+    mt_replay_release(&r);
+    *found |= status == MT_OK;
+    if (status == MT_NOT_FOUND) {
+        *until = NOTHING;
+        return MT_OK;
     }
-    if (status == MT_OK) {
-        status = slice(&c, err);
+    return status;
+}
+
+enum mt_status mt_view_at(struct mt_view *v, const struct mt_moment *at, struct mt_error *err)
+{
+    size_t n = v->s.n_traces;
+    struct slicing c = {.view = v, .only_traced = mt_moment_needs_trace(at->kind)};
+    bool found = !c.only_traced;
+    if (at->kind == MT_AT_END) {
+        return MT_OK;
     }
-    mt_filtered_release(&c.filtered);
-    mt_vec_release(&c.segments);
-    mt_vec_release(&c.blocks);
-    mt_vec_release(&c.annotations);
+    size_t *until = mt_view_alloc(v, n ? n : 1, sizeof *until);
+    if (!until) {
+        return mt_fail_nomem(err);
+    }
+    for (size_t d = 0; d < n; d++) {
+        MT_TRY(find_until(&v->s, at, (int32_t)d, &until[d], &found, err));
+    }
+    if (!found) {
+        return n ? MT_NOT_FOUND /* err is that of the last device */
+                 : mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET, "--at %s: this file has no trace",
+                           mt_moment_name(at->kind));
+    }
+    struct mt_filter open;
+    mt_filter_init(&open);
+    c.until = until;
+    enum mt_status status = slice_through(&c, &open, err);
+    mt_filter_release(&open);
     return status;
 }
