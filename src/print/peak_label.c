@@ -4,6 +4,17 @@
 #include "heap/stacks/event_labels.h"
 #include "print/labels.h"
 
+const char *const MT_PEAK_BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
+                                        "annotation", "stream", "pool", "category", "label",
+                                        "region", "node", NULL};
+
+const char *const MT_PEAK_BY_TITLES[] = {
+    [MT_BY_STACK] = "WHERE",       [MT_BY_FILE] = "FILE",     [MT_BY_LINE] = "LINE",
+    [MT_BY_FUNCTION] = "FUNCTION", [MT_BY_MODULE] = "MODULE", [MT_BY_ANNOTATION] = "ANNOTATION",
+    [MT_BY_STREAM] = "STREAM",     [MT_BY_POOL] = "POOL",     [MT_BY_CATEGORY] = "CATEGORY",
+    [MT_BY_LABEL] = "LABEL",       [MT_BY_REGION] = "REGION", [MT_BY_NODE] = "NODE",
+};
+
 static void add_file(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
 {
     mt_text_safe(b, r->full_path ? file : mt_str_basename(file));

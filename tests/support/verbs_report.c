@@ -60,12 +60,28 @@ static void segments(const struct mt_report *r, const struct mt_snapshot *s, str
 static void compare(const struct mt_report *r, const struct mt_snapshot *s, struct mt_filtered *f)
 {
     struct mt_error err;
-    struct mt_diff d;
-    if (mt_diff_find(&d, s, f, s, NULL, MT_ALL_DEVICES, &err) == MT_OK) {
-        struct mt_comparison c = {"a", "b", s, s, &d, NULL, MT_ALL_DEVICES, true};
-        (void)!mt_report_compare(r, &c, &err);
+    struct mt_diff d = {0};
+    struct mt_differences differences = {0};
+    struct mt_compare_side a = {.file = "a", .s = s}, b = {.file = "b", .s = s};
+    struct mt_rules *rules = NULL;
+    struct mt_compare_options o = {.at = {.kind = r->json ? MT_AT_END : MT_AT_PEAK},
+                                   .by = r->json ? MT_BY_STACK : MT_BY_FILE,
+                                   .device = MT_ALL_DEVICES};
+    bool ok = mt_rules_new((struct mt_str){0}, &rules, &err) == MT_OK;
+    o.rules = rules;
+    ok = ok && mt_compare_side_find(&a, f, &o, r, &err) == MT_OK &&
+         mt_compare_side_find(&b, NULL, &o, r, &err) == MT_OK &&
+         mt_diff_find(&d, &a, &b, &err) == MT_OK &&
+         mt_differences_find(&differences, s, s, &err) == MT_OK;
+    struct mt_comparison c = {&o, &a, &b, &d, &differences, NULL, true};
+    if (ok) {
+        (void)!mt_report_compare(r, &c, 1, &err);
     }
     mt_diff_release(&d);
+    mt_differences_release(&differences);
+    mt_compare_side_release(&a);
+    mt_compare_side_release(&b);
+    mt_rules_free(rules);
 }
 
 void verbs_report(const struct mt_snapshot *s, unsigned choice)

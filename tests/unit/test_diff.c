@@ -9,11 +9,22 @@ static struct make a, b;
 static struct mt_diff d;
 static struct mt_error err;
 
+static struct mt_compare_side sides[2];
+
 static void compare(void)
 {
+    static const struct mt_compare_options end = {.at = {.kind = MT_AT_END},
+                                                  .device = MT_ALL_DEVICES};
     make_end(&a);
     make_end(&b);
-    ck_assert_int_eq(mt_diff_find(&d, &a.s, NULL, &b.s, NULL, MT_ALL_DEVICES, &err), MT_OK);
+    sides[0] = (struct mt_compare_side){.s = &a.s};
+    sides[1] = (struct mt_compare_side){.s = &b.s};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(mt_compare_side_find(&sides[i], NULL, &end, NULL, &err), MT_OK);
+    }
+    ck_assert_int_eq(mt_diff_find(&d, &sides[0], &sides[1], &err), MT_OK);
+    ck_assert_uint_eq(d.before, sides[0].live);
+    ck_assert_uint_eq(d.after, sides[1].live);
 }
 
 static void begin(void)
@@ -27,6 +38,8 @@ static void begin(void)
 static void done(void)
 {
     mt_diff_release(&d);
+    mt_compare_side_release(&sides[0]);
+    mt_compare_side_release(&sides[1]);
     make_free(&a);
     make_free(&b);
 }
@@ -76,6 +89,45 @@ START_TEST(moved_lines)
 }
 END_TEST
 
+/* Where one file has more of them, the nearest go together. */
+START_TEST(nearest_lines_go_together)
+{
+    begin();
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, make_stack(&a, "net.py", 10, "forward"));
+    make_block(&a, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&a, "net.py", 50, "forward"));
+    make_block(&b, 1024, MT_BLOCK_ALLOCATED, 1024, make_stack(&b, "net.py", 52, "forward"));
+    compare();
+    ck_assert_uint_eq(d.rows.n, 2);
+    ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_GONE);
+    ck_assert_uint_eq(d.rows.v[0].before, 512);
+    ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_SAME);
+    ck_assert(d.rows.v[1].moved);
+    done();
+}
+END_TEST
+
+/* By a name, which may stand for many stacks, and rows still add up. */
+START_TEST(names)
+{
+    begin();
+    make_end(&a);
+    make_end(&b);
+    struct mt_diff_item before[] = {{MT_STR("net.py"), 0, 100, 2}, {MT_STR("old.py"), 0, 7, 1}};
+    struct mt_diff_item after[] = {{MT_STR("new.py"), 0, 50, 1}, {MT_STR("net.py"), 0, 130, 3}};
+    struct mt_compare_side x = {.s = &a.s, .items = {.v = before, .n = 2}};
+    struct mt_compare_side y = {.s = &b.s, .items = {.v = after, .n = 2}};
+    ck_assert_int_eq(mt_diff_find(&d, &x, &y, &err), MT_OK);
+    ck_assert_uint_eq(d.rows.n, 3);
+    ck_assert(mt_str_equal(d.rows.v[0].name, MT_STR("new.py")));
+    ck_assert_int_eq(mt_diff_delta(d.rows.v[1].before, d.rows.v[1].after), 30);
+    ck_assert_int_eq(d.rows.v[2].status, MT_DIFF_GONE);
+    ck_assert_int_eq(mt_diff_delta(d.before, d.after), 73);
+    mt_diff_release(&d);
+    make_free(&a);
+    make_free(&b);
+}
+END_TEST
+
 /* An exact match is never given up for one without lines. */
 START_TEST(exact_comes_first)
 {
@@ -115,4 +167,5 @@ START_TEST(segments)
 }
 END_TEST
 
-UNIT_MAIN("diff", new_gone_changed_same, moved_lines, exact_comes_first, segments)
+UNIT_MAIN("diff", new_gone_changed_same, moved_lines, nearest_lines_go_together, names,
+          exact_comes_first, segments)

@@ -3,7 +3,8 @@
  * Matching by content. The strings of both snapshots go into one table, so that a frame becomes
  * three numbers that mean the same in both; a stack is the list of them, interned once with line
  * numbers and, for what found no partner, once without. Several stacks may be alike without line
- * numbers (two calls in one function): those are paired in the order of their lines.
+ * numbers (two calls in one function): those are paired in the order of their lines, and where one
+ * file has more of them, those that are farther off stay alone.
  */
 #include "verbs/compare/diff.h"
 
@@ -21,7 +22,7 @@ const char *mt_diff_status_word(enum mt_diff_status s)
 
 struct side {
     const struct mt_snapshot *s;
-    struct mt_stack_sums sums;
+    const struct mt_compare_side *from;
     MT_VEC(uint32_t) common; /* string id -> id in the table of both; 0 = not yet */
 };
 
@@ -67,7 +68,7 @@ static uint32_t stack_key(struct matcher *m, struct side *side, uint32_t stack, 
 
 /* ---- rows ---- */
 
-static void row_add(struct mt_diff_row *row, const struct mt_stack_sum *sum, bool after)
+static void row_add(struct mt_diff_row *row, const struct mt_diff_item *sum, bool after)
 {
     uint64_t *bytes = after ? &row->after : &row->before;
     uint64_t *count = after ? &row->after_count : &row->before_count;
@@ -75,14 +76,27 @@ static void row_add(struct mt_diff_row *row, const struct mt_stack_sum *sum, boo
     *bytes = mt_add_sat(*bytes, sum->bytes);
     *stack = *count ? *stack : sum->stack;
     *count += sum->count;
+    row->name = row->name.p ? row->name : sum->name;
+}
+
+/* 0 when out of memory. */
+static uint32_t item_key(struct matcher *m, struct side *side, const struct mt_diff_item *item)
+{
+    if (!item->name.p) {
+        return stack_key(m, side, item->stack, true);
+    }
+    mt_buf_reset(&m->scratch);
+    mt_buf_char(&m->scratch, 'T');
+    mt_buf_add(&m->scratch, item->name.p, item->name.n);
+    return m->scratch.failed ? 0 : mt_intern_put(&m->keys, m->scratch.p, m->scratch.n);
 }
 
 static bool add_exact(struct matcher *m, bool after)
 {
     struct side *side = &m->side[after];
-    for (size_t i = 0; i < side->sums.rows.n; i++) {
-        const struct mt_stack_sum *sum = &side->sums.rows.v[i];
-        uint32_t key = stack_key(m, side, sum->stack, true);
+    for (size_t i = 0; i < side->from->items.n; i++) {
+        const struct mt_diff_item *sum = &side->from->items.v[i];
+        uint32_t key = item_key(m, side, sum);
         uint32_t *found = mt_idmap_find(&m->row_of, key);
         uint32_t at = found ? *found : (uint32_t)m->d->rows.n;
         struct mt_diff_row empty = {0};
@@ -105,12 +119,28 @@ struct lonely {
     bool after;
 };
 
+static int32_t line_of(const struct lonely *x, uint32_t frame)
+{
+    const struct mt_snapshot *s = x->side->s;
+    return s->frames[s->stack_frames[s->stacks[x->stack].first + frame]].line;
+}
+
+/* Lines between two stacks that are alike without them. */
+static uint64_t distance(const struct lonely *x, const struct lonely *y)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < x->side->s->stacks[x->stack].n; i++) {
+        int64_t d = (int64_t)line_of(x, i) - line_of(y, i);
+        sum += (uint64_t)(d < 0 ? -d : d);
+    }
+    return sum;
+}
+
 static int by_lines(const struct lonely *x, const struct lonely *y)
 {
     const struct mt_stack *a = &x->side->s->stacks[x->stack], *b = &y->side->s->stacks[y->stack];
     for (uint32_t i = 0; i < a->n && i < b->n; i++) {
-        int32_t la = x->side->s->frames[x->side->s->stack_frames[a->first + i]].line;
-        int32_t lb = y->side->s->frames[y->side->s->stack_frames[b->first + i]].line;
+        int32_t la = line_of(x, i), lb = line_of(y, i);
         if (la != lb) {
             return la < lb ? -1 : 1;
         }
@@ -139,6 +169,23 @@ static void join_rows(struct mt_diff *d, const struct lonely *before, const stru
     from->after = 0;
 }
 
+/* Pairs a list of stacks before with one after, in the order of their lines. The longer list may
+ * leave one alone where its next is nearer. */
+static void pair_alike(struct mt_diff *d, const struct lonely *before, size_t nb,
+                       const struct lonely *after, size_t na)
+{
+    for (size_t i = 0, k = 0; i < nb && k < na;) {
+        uint64_t here = distance(&before[i], &after[k]);
+        if (nb - i > na - k && distance(&before[i + 1], &after[k]) < here) {
+            i++;
+        } else if (na - k > nb - i && distance(&before[i], &after[k + 1]) < here) {
+            k++;
+        } else {
+            join_rows(d, &before[i++], &after[k++]);
+        }
+    }
+}
+
 static void pair_lonely(struct mt_diff *d, struct lonely *list, size_t n)
 {
     for (size_t first = 0, end; first < n; first = end) {
@@ -146,9 +193,7 @@ static void pair_lonely(struct mt_diff *d, struct lonely *list, size_t n)
         for (end = first; end < n && list[end].key == list[first].key; end++) {
             split += !list[end].after;
         }
-        for (size_t i = 0; first + i < split && split + i < end; i++) {
-            join_rows(d, &list[first + i], &list[split + i]);
-        }
+        pair_alike(d, &list[first], split - first, &list[split], end - split);
     }
 }
 
@@ -159,7 +204,7 @@ static bool add_moved(struct matcher *m)
     bool ok = true;
     for (size_t i = 0; ok && i < d->rows.n; i++) {
         const struct mt_diff_row *row = &d->rows.v[i];
-        if (row->before_count && row->after_count) {
+        if (row->name.p || (row->before_count && row->after_count)) {
             continue;
         }
         bool after = row->after_count != 0;
@@ -197,7 +242,7 @@ static int by_change(const void *a, const void *b)
             return keys[i][0] < keys[i][1] ? -1 : 1;
         }
     }
-    return 0;
+    return mt_str_compare(x->name, y->name);
 }
 
 static enum mt_diff_status row_status(const struct mt_diff_row *r)
@@ -244,34 +289,30 @@ static bool side_init(struct side *side)
     return true;
 }
 
-static enum mt_status match(struct matcher *m, struct mt_filtered *const filters[2], int32_t device,
-                            struct mt_error *err)
+static bool match(struct matcher *m)
 {
     for (int i = 0; i < 2; i++) {
-        MT_TRY(mt_stack_sums_find(&m->side[i].sums, m->side[i].s, filters[i], device, err));
         if (!side_init(&m->side[i]) || !add_exact(m, i == 1)) {
-            return mt_fail_nomem(err);
+            return false;
         }
     }
     if (!add_moved(m)) {
-        return mt_fail_nomem(err);
+        return false;
     }
     finish_rows(m->d);
-    return MT_OK;
+    return true;
 }
 
-enum mt_status mt_diff_find(struct mt_diff *d, const struct mt_snapshot *before,
-                            struct mt_filtered *before_filter, const struct mt_snapshot *after,
-                            struct mt_filtered *after_filter, int32_t device, struct mt_error *err)
+enum mt_status mt_diff_find(struct mt_diff *d, const struct mt_compare_side *before,
+                            const struct mt_compare_side *after, struct mt_error *err)
 {
     *d = (struct mt_diff){0};
-    struct matcher m = {.d = d, .side = {{.s = before}, {.s = after}}};
+    struct matcher m = {.d = d,
+                        .side = {{.s = before->s, .from = before}, {.s = after->s, .from = after}}};
     mt_intern_init(&m.strings, &m.arena, 0);
     mt_intern_init(&m.keys, &m.arena, 0);
-    struct mt_filtered *const filters[2] = {before_filter, after_filter};
-    enum mt_status status = match(&m, filters, device, err);
+    bool ok = match(&m);
     for (int i = 0; i < 2; i++) {
-        mt_stack_sums_release(&m.side[i].sums);
         mt_vec_release(&m.side[i].common);
     }
     mt_intern_release(&m.strings);
@@ -279,7 +320,7 @@ enum mt_status mt_diff_find(struct mt_diff *d, const struct mt_snapshot *before,
     mt_idmap_release(&m.row_of);
     mt_buf_release(&m.scratch);
     mt_arena_release(&m.arena);
-    return status;
+    return ok ? MT_OK : mt_fail_nomem(err);
 }
 
 void mt_diff_release(struct mt_diff *d)

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What grew between two snapshots: their active memory side by side, by call stack. Stacks are
- * matched by content, first exactly, then without line numbers, so that an edit between the two
+ * What grew between two snapshots: their memory side by side, by call stack or by a name. Stacks
+ * are matched by content, first exactly, then without line numbers, so that an edit between the two
  * runs does not turn every line below it into "gone" and "new".
  */
 #ifndef MEMTOOL_VERBS_COMPARE_DIFF_H
 #define MEMTOOL_VERBS_COMPARE_DIFF_H
 
-#include "heap/stacks/filter.h"
-#include "heap/stacks/fold.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
 #include "support/vec.h"
+#include "verbs/compare/sides.h"
 
 enum mt_diff_status { MT_DIFF_SAME, MT_DIFF_CHANGED, MT_DIFF_NEW, MT_DIFF_GONE };
 /* "same", "changed", "new", "gone" */
 const char *mt_diff_status_word(enum mt_diff_status s);
 
 struct mt_diff_row {
-    uint64_t before, after; /* bytes of active blocks */
+    struct mt_str name;     /* of the items; .p NULL: stacks */
+    uint64_t before, after; /* bytes of the items */
     uint64_t before_count, after_count;
     uint32_t before_stack, after_stack; /* ids in their snapshots; 0 where it has none */
     enum mt_diff_status status;
-    bool moved; /* matched without line numbers */
+    bool moved; /* matched without line numbers, to the nearest lines */
 };
 
 struct mt_diff {
@@ -40,13 +40,10 @@ static inline int64_t mt_diff_delta(uint64_t before, uint64_t after)
     return (int64_t)(after - before);
 }
 
-/* Compares what passes the filters (each made from the same filter for its snapshot; NULL: all).
- * `device`: one, or MT_ALL_DEVICES. O(n log n) in stacks. Errors: MT_NOMEM. Release it also after a
- * failure. */
-enum mt_status mt_diff_find(struct mt_diff *d, const struct mt_snapshot *before,
-                            struct mt_filtered *before_filter, const struct mt_snapshot *after,
-                            struct mt_filtered *after_filter, int32_t device, struct mt_error *err)
-    MT_NODISCARD;
+/* Matches the items of both. Names stay those of the sides. O(n log n) in items. Errors: MT_NOMEM.
+ * Release it also after a failure. */
+enum mt_status mt_diff_find(struct mt_diff *d, const struct mt_compare_side *before,
+                            const struct mt_compare_side *after, struct mt_error *err) MT_NODISCARD;
 void mt_diff_release(struct mt_diff *d);
 
 /* Segments of one snapshot that the other does not have: the meaning of `compare` in PyTorch's

@@ -4,19 +4,18 @@
 
 #include "verbs/compare/print.h"
 #include "print/figures.h"
-#include "print/json_put.h"
+#include "print/peak_label.h"
 
 static size_t shown_rows(const struct mt_report *r, size_t n)
 {
     return r->limit && n > r->limit ? r->limit : n;
 }
 
-/* The stack to show, in the snapshot that has it: the later one where both do. */
-static const struct mt_snapshot *row_stack(const struct mt_comparison *c,
-                                           const struct mt_diff_row *row, uint32_t *stack)
+const struct mt_snapshot *mt_compare_row_stack(const struct mt_comparison *c,
+                                               const struct mt_diff_row *row, uint32_t *stack)
 {
     *stack = row->status == MT_DIFF_GONE ? row->before_stack : row->after_stack;
-    return row->status == MT_DIFF_GONE ? c->before : c->after;
+    return row->status == MT_DIFF_GONE ? c->before->s : c->after->s;
 }
 
 /* Rows with a change; they stand in front. */
@@ -48,7 +47,7 @@ static void count_cell(struct mt_table *t, const struct mt_report *r, uint64_t b
     mt_table_cell(t, "%s%" PRId64, delta > 0 && !r->separator ? "+" : "", delta);
 }
 
-static void columns(struct mt_table *t, const struct mt_report *r)
+static void columns(struct mt_table *t, const struct mt_report *r, const struct mt_comparison *c)
 {
     mt_table_names(t,
                    "change_bytes,change_share,before_bytes,after_bytes,change_blocks,stack,status");
@@ -57,7 +56,8 @@ static void columns(struct mt_table *t, const struct mt_report *r)
     mt_table_column(t, "BEFORE", MT_RIGHT);
     mt_table_column(t, "AFTER", MT_RIGHT);
     mt_table_column(t, "BLOCKS", MT_RIGHT);
-    mt_table_column(t, "STACK", MT_LEFT);
+    mt_table_column(t, c->options->by == MT_BY_STACK ? "STACK" : MT_PEAK_BY_TITLES[c->options->by],
+                    MT_LEFT);
     if (r->separator) {
         mt_table_column(t, "status", MT_LEFT);
     }
@@ -100,18 +100,32 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, const stru
     mt_table_cell(t, "%s", label);
 }
 
+/* The last column. A stack that was matched across moved lines has a mark in front. */
+static void name_cell(struct mt_table *t, const struct mt_report *r, const struct mt_comparison *c,
+                      const struct mt_diff_row *row, struct mt_buf *label)
+{
+    uint32_t stack;
+    const struct mt_snapshot *s = mt_compare_row_stack(c, row, &stack);
+    mt_buf_reset(label);
+    if (row->name.p) {
+        mt_buf_str(label, row->name);
+        mt_table_buf(t, label);
+        return;
+    }
+    mt_buf_text(label, row->moved && !r->separator ? "~ " : "");
+    size_t from = label->n;
+    mt_stack_label_inner(label, s, stack, r);
+    mt_table_stack(t, label, from, s, stack);
+}
+
 static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
                                  const struct mt_comparison *c, size_t shown, struct mt_error *err)
 {
     struct mt_buf label = {0};
     for (size_t i = 0; i < shown; i++) {
         const struct mt_diff_row *row = &c->diff->rows.v[i];
-        uint32_t stack;
-        const struct mt_snapshot *s = row_stack(c, row, &stack);
-        mt_buf_reset(&label);
-        mt_stack_label_inner(&label, s, stack, r);
         figures(t, r, row);
-        mt_table_stack(t, &label, 0, s, stack);
+        name_cell(t, r, c, row, &label);
         if (r->separator) {
             mt_table_cell(t, "%s", mt_diff_status_word(row->status));
         }
@@ -119,6 +133,16 @@ static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
     bool failed = label.failed;
     mt_buf_release(&label);
     return failed ? mt_fail_nomem(err) : MT_OK;
+}
+
+static bool any_moved(const struct mt_diff *d, size_t shown)
+{
+    for (size_t i = 0; i < shown; i++) {
+        if (d->rows.v[i].moved) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static enum mt_status table(const struct mt_report *r, const struct mt_comparison *c,
@@ -130,12 +154,14 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
     }
     /* unchanged stacks say nothing here: they are one line at the end */
     size_t shown = shown_rows(r, r->limit ? changed_rows(c->diff) : c->diff->rows.n);
-    columns(t, r);
+    columns(t, r, c);
     enum mt_status status = print_rows(t, r, c, shown, err);
     if (!r->separator) {
-        struct mt_diff_row total = {
-            c->diff->before, c->diff->after, c->diff->before_count, c->diff->after_count, 0, 0,
-            MT_DIFF_CHANGED, false};
+        struct mt_diff_row total = {.before = c->diff->before,
+                                    .after = c->diff->after,
+                                    .before_count = c->diff->before_count,
+                                    .after_count = c->diff->after_count,
+                                    .status = MT_DIFF_CHANGED};
         if (shown < c->diff->rows.n) {
             other_rows(t, r, c->diff, shown);
         }
@@ -145,6 +171,9 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
     }
     if (status == MT_OK) {
         status = mt_table_print(t, r, r->separator ? 0 : 2, err);
+    }
+    if (!r->separator && any_moved(c->diff, shown)) {
+        mt_report_line(r, 2, "  ~ matched across moved lines");
     }
     mt_table_free(t);
     return status;
@@ -159,11 +188,11 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
     for (size_t i = 0; i < shown; i++) {
         const struct mt_diff_row *row = &c->diff->rows.v[i];
         uint32_t stack;
-        const struct mt_snapshot *s = row_stack(c, row, &stack);
-        mt_buf_printf(&b, "\n  %s  %s, from %s to %s\n",
+        const struct mt_snapshot *s = mt_compare_row_stack(c, row, &stack);
+        mt_buf_printf(&b, "\n  %s  %s%s, from %s to %s\n",
                       mt_report_delta(r, mt_diff_delta(row->before, row->after)).s,
-                      mt_diff_status_word(row->status), mt_report_size(r, row->before).s,
-                      mt_report_size(r, row->after).s);
+                      mt_diff_status_word(row->status), row->moved ? ", lines moved" : "",
+                      mt_report_size(r, row->before).s, mt_report_size(r, row->after).s);
         mt_stack_lines(&b, s, stack, r, 6);
     }
     if (shown < c->diff->rows.n) {
@@ -175,36 +204,104 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
-static bool side(const struct mt_report *r, const char *word, uint64_t bytes, uint64_t count,
-                 const char *file)
+/* "device 0 after event 1,205 of 2,400". */
+static void say_moments(struct mt_buf *b, const struct mt_compare_side *side)
 {
-    struct mt_buf name = {0};
-    mt_text_safe(&name, mt_str_from(file));
-    mt_report_line(r, 8, "%-6s  %s in %s block%s  %s", word, mt_report_size(r, bytes).s,
-                   mt_count_text(count).s, count == 1 ? "" : "s", mt_buf_view(&name).p);
-    bool ok = !name.failed;
-    mt_buf_release(&name);
+    for (size_t i = 0; i < side->moments.n; i++) {
+        const struct mt_compare_moment *m = &side->moments.v[i];
+        if (side->moments.n > 1) {
+            mt_buf_printf(b, ", device %" PRId32, m->device);
+        }
+        if (m->events_done) {
+            mt_buf_printf(b, "%s after event %s of %s", side->moments.n > 1 ? "" : ",",
+                          mt_count_text(m->events_done - 1).s, mt_count_text(m->n_events).s);
+        }
+    }
+}
+
+static bool say_side(const struct mt_report *r, const char *word, const struct mt_comparison *c,
+                     const struct mt_compare_side *side)
+{
+    struct mt_buf b = {0};
+    bool dump = mt_compare_is_of_dump(c->options);
+    mt_buf_printf(&b, "%-6s  %s in %s, %s reserved", word, mt_report_size(r, side->live).s,
+                  mt_counted_text(side->count, dump ? "block" : "allocation").s,
+                  mt_report_size(r, side->reserved).s);
+    say_moments(&b, side);
+    mt_buf_text(&b, "  ");
+    mt_text_safe(&b, mt_str_from(side->file));
+    mt_report_line(r, 8, "%s", mt_buf_view(&b).p);
+    bool ok = !b.failed;
+    mt_buf_release(&b);
     return ok;
 }
 
-/* False when out of memory. */
-static bool head(const struct mt_report *r, const struct mt_comparison *c)
+static void say_change(const struct mt_report *r, const struct mt_comparison *c)
 {
     const struct mt_diff *d = c->diff;
-    int64_t delta = mt_diff_delta(d->before, d->after);
-    bool ok = side(r, "before", d->before, d->before_count, c->before_file);
-    ok &= side(r, "after", d->after, d->after_count, c->after_file);
+    int64_t live = mt_diff_delta(d->before, d->after);
+    int64_t reserved = mt_diff_delta(c->before->reserved, c->after->reserved);
     struct mt_sentence b = {0};
     mt_sentence_add(&b, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
-                    mt_report_delta(r, delta).s, mt_color_end(r));
+                    mt_report_delta(r, live).s, mt_color_end(r));
     if (d->before) {
-        mt_sentence_add(&b, " (%+.1f %%)", 100.0 * (double)delta / (double)d->before);
+        mt_sentence_add(&b, " (%+.1f %%)", 100.0 * (double)live / (double)d->before);
     }
-    mt_sentence_add(&b, ": stacks %zu new, %zu gone, %zu changed, %zu the same",
-                    d->by_status[MT_DIFF_NEW], d->by_status[MT_DIFF_GONE],
-                    d->by_status[MT_DIFF_CHANGED], d->by_status[MT_DIFF_SAME]);
+    mt_sentence_add(&b, ": %s %zu new, %zu gone, %zu changed, %zu the same",
+                    c->options->by == MT_BY_STACK ? "stacks" : "rows", d->by_status[MT_DIFF_NEW],
+                    d->by_status[MT_DIFF_GONE], d->by_status[MT_DIFF_CHANGED],
+                    d->by_status[MT_DIFF_SAME]);
     mt_report_line(r, 8, "%s", b.text);
-    return ok;
+    b = (struct mt_sentence){0};
+    mt_sentence_add(&b, "        reserved %s", mt_report_delta(r, reserved).s);
+    if (!c->filtered) {
+        mt_sentence_add(&b, "; reserved but not in use (cached, holes, rounding) %s",
+                        mt_report_delta(r, reserved - live).s);
+    }
+    mt_report_line(r, 8, "%s", b.text);
+}
+
+static void safe_cell(struct mt_table *t, const struct mt_buf *text, struct mt_buf *scratch)
+{
+    mt_buf_reset(scratch);
+    mt_text_limited(scratch, mt_buf_view(text));
+    mt_table_buf(t, scratch);
+}
+
+static enum mt_status difference_table(const struct mt_report *r, const struct mt_differences *d,
+                                       struct mt_error *err)
+{
+    struct mt_buf b = {0};
+    struct mt_table *t = mt_table_new();
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "DIFFERS", MT_LEFT);
+    mt_table_column(t, "BEFORE", MT_LEFT);
+    mt_table_column(t, "AFTER", MT_LEFT);
+    for (size_t i = 0; i < d->v.n; i++) {
+        safe_cell(t, &d->v.v[i].what, &b);
+        safe_cell(t, &d->v.v[i].before, &b);
+        safe_cell(t, &d->v.v[i].after, &b);
+    }
+    enum mt_status status = d->v.n ? mt_table_print(t, r, 2, err) : MT_OK;
+    if (d->v.n) {
+        fputc('\n', r->out);
+    }
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
+static enum mt_status head(const struct mt_report *r, const struct mt_comparison *c,
+                           struct mt_error *err)
+{
+    MT_TRY(difference_table(r, c->differences, err));
+    if (!say_side(r, "before", c, c->before) || !say_side(r, "after", c, c->after)) {
+        return mt_fail_nomem(err);
+    }
+    say_change(r, c);
+    return MT_OK;
 }
 
 /* ---- segments ---- */
@@ -236,13 +333,13 @@ static enum mt_status segment_table(const struct mt_report *r, const struct mt_c
     }
     mt_table_names(t, "only_in,device,address,size_bytes,pool,stream");
     const struct mt_segment_diff *d = c->segments;
-    segment_rows(t, r, c->before, d->only_before.v, d->only_before.n, "before");
-    segment_rows(t, r, c->after, d->only_after.v, d->only_after.n, "after");
+    segment_rows(t, r, c->before->s, d->only_before.v, d->only_before.n, "before");
+    segment_rows(t, r, c->after->s, d->only_after.v, d->only_after.n, "after");
     if (!r->separator) {
         fputc('\n', r->out);
         mt_report_line(r, 2, "Segments only before: %zu of %zu; only after: %zu of %zu",
-                       d->only_before.n, c->before->n_segments, d->only_after.n,
-                       c->after->n_segments);
+                       d->only_before.n, c->before->s->n_segments, d->only_after.n,
+                       c->after->s->n_segments);
     }
     bool any = d->only_before.n || d->only_after.n || r->separator;
     enum mt_status status = any ? mt_table_print(t, r, r->separator ? 0 : 2, err) : MT_OK;
@@ -250,81 +347,50 @@ static enum mt_status segment_table(const struct mt_report *r, const struct mt_c
     return status;
 }
 
-/* ---- JSON ---- */
+/* ---- the whole ---- */
 
-static void put_row(struct mt_put *p, cJSON *list, const struct mt_comparison *c,
-                    const struct mt_diff_row *row)
+static enum mt_status print_one(const struct mt_report *r, const struct mt_comparison *c,
+                                struct mt_error *err)
 {
-    cJSON *o = mt_put_object(p, list, NULL);
-    uint32_t stack;
-    const struct mt_snapshot *s = row_stack(c, row, &stack);
-    mt_put_u64(p, o, "before_bytes", row->before);
-    mt_put_u64(p, o, "after_bytes", row->after);
-    mt_put_i64(p, o, "delta_bytes", mt_diff_delta(row->before, row->after));
-    mt_put_u64(p, o, "before_count", row->before_count);
-    mt_put_u64(p, o, "after_count", row->after_count);
-    mt_put_text(p, o, "status", mt_diff_status_word(row->status));
-    mt_put_bool(p, o, "moved", row->moved);
-    mt_put_item(p, o, "frames", mt_json_frames(s, stack));
-}
-
-static void put_segments(struct mt_put *p, cJSON *root, const char *key,
-                         const struct mt_snapshot *s, const uint32_t *list, size_t n)
-{
-    cJSON *array = mt_put_array(p, root, key);
-    for (size_t i = 0; i < n; i++) {
-        cJSON *o = mt_put_object(p, array, NULL);
-        mt_put_i64(p, o, "device", s->segments[list[i]].device);
-        mt_put_addr(p, o, "address", s->segments[list[i]].addr);
-        mt_put_u64(p, o, "size_bytes", s->segments[list[i]].total_size);
-    }
-}
-
-static enum mt_status json(const struct mt_report *r, const struct mt_comparison *c,
-                           struct mt_error *err)
-{
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "compare/1");
-    const struct mt_diff *d = c->diff;
-    mt_put_text(&p, root, "before_file", c->before_file);
-    mt_put_u64(&p, root, "before_bytes", d->before);
-    mt_put_u64(&p, root, "after_bytes", d->after);
-    mt_put_i64(&p, root, "delta_bytes", mt_diff_delta(d->before, d->after));
-    cJSON *list = mt_put_array(&p, root, "stacks");
-    size_t shown = shown_rows(r, d->rows.n);
-    int64_t rest = mt_diff_delta(d->before, d->after);
-    for (size_t i = 0; i < shown; i++) {
-        put_row(&p, list, c, &d->rows.v[i]);
-        rest -= mt_diff_delta(d->rows.v[i].before, d->rows.v[i].after);
-    }
-    mt_put_i64(&p, root, "others_bytes", rest);
-    mt_put_u64(&p, root, "others", d->rows.n - shown);
-    if (c->segments) {
-        put_segments(&p, root, "only_before", c->before, c->segments->only_before.v,
-                     c->segments->only_before.n);
-        put_segments(&p, root, "only_after", c->after, c->segments->only_after.v,
-                     c->segments->only_after.n);
-    }
-    return mt_put_end(&p, r, root, false, err);
-}
-
-enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *c,
-                                 struct mt_error *err)
-{
-    if (r->json) {
-        return json(r, c, err);
-    }
     if (r->separator) {
         return c->segments ? segment_table(r, c, err) : table(r, c, err);
     }
-    if (!head(r, c)) {
-        return mt_fail_nomem(err);
-    }
-    if (r->stack_lines == 1) {
+    MT_TRY(head(r, c, err));
+    if (r->stack_lines == 1 || c->options->by != MT_BY_STACK) {
         fputc('\n', r->out);
         MT_TRY(table(r, c, err));
     } else {
         MT_TRY(stacks(r, c, err));
     }
     return c->segments ? segment_table(r, c, err) : MT_OK;
+}
+
+static void say_moment(const struct mt_report *r, const struct mt_compare_options *o)
+{
+    fputs(o->at.kind == MT_AT_EVENT ? "Compared at event " : "Compared at ", r->out);
+    mt_text_put(r, o->at.text ? o->at.text : mt_moment_name(o->at.kind));
+    fputs(mt_compare_is_of_dump(o)            ? ": the blocks of each dump\n"
+          : o->at.kind == MT_AT_END           ? ": what is left when each trace ends\n"
+          : o->at.kind == MT_AT_PEAK          ? ": each file where most is alive\n"
+          : mt_moment_needs_trace(o->at.kind) ? ": each file at its own\n"
+                                              : "\n",
+          r->out);
+}
+
+enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *list,
+                                 size_t n, struct mt_error *err)
+{
+    if (r->json) {
+        return mt_report_compare_json(r, list, n, err);
+    }
+    if (!r->separator) {
+        say_moment(r, list->options);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i) {
+            fputc('\n', r->out);
+        }
+        MT_TRY(print_one(r, &list[i], err));
+    }
+    return MT_OK;
 }

@@ -5,17 +5,26 @@
 
 #include "print/report.h"
 #include "verbs/compare/diff.h"
+#include "verbs/compare/differences.h"
 
-/* Two files and what came of them; r->file is the second. */
+/* Two files and what came of them. */
 struct mt_comparison {
-    const char *before_file, *after_file;
-    const struct mt_snapshot *before, *after;
-    const struct mt_diff *diff;             /* by stack */
-    const struct mt_segment_diff *segments; /* with --segments; else NULL */
-    int32_t device;                         /* MT_ALL_DEVICES or one */
+    const struct mt_compare_options *options;
+    const struct mt_compare_side *before, *after;
+    struct mt_diff *diff;
+    struct mt_differences *differences;
+    struct mt_segment_diff *segments; /* with --segments; else NULL */
     bool filtered;
 };
-enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *c,
-                                 struct mt_error *err) MT_NODISCARD;
+
+/* `n` comparisons with one and the same file; r->file is the last of the others. */
+enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *list,
+                                 size_t n, struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_report_compare_json(const struct mt_report *r, const struct mt_comparison *list,
+                                      size_t n, struct mt_error *err) MT_NODISCARD;
+
+/* The stack of a row, in the snapshot that has it: the later one where both do. */
+const struct mt_snapshot *mt_compare_row_stack(const struct mt_comparison *c,
+                                               const struct mt_diff_row *row, uint32_t *stack);
 
 #endif

@@ -16,7 +16,8 @@ static void defaults(void *settings);
 
 static const struct mt_option OPTIONS[] = {
     MT_OPT_CUSTOM(0, "at", offsetof(struct frag_settings, at), "WHEN", mt_at_parse,
-                  "the moment: end (default), peak, oom, start, an event's number or a time",
+                  "the moment: oom or end (default: where a request failed, both), peak, start, "
+                  "step:N or annotation:NAME (their highest point), an event's number or a time",
                   .common = true),
 };
 
@@ -58,11 +59,12 @@ struct visit {
     MT_VEC(struct mt_frag_result) list;
 };
 
-static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
+static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
+                              const struct mt_moment *at, enum mt_frag_part part,
+                              struct mt_error *err)
 {
-    struct visit *v = ctx;
-    struct mt_frag_result x = {0};
-    enum mt_status status = mt_frag_find(&x.frag, d->snapshot, d->replay, d->filtered, &v->at, err);
+    struct mt_frag_result x = {.part = part};
+    enum mt_status status = mt_frag_find(&x.frag, d->snapshot, d->replay, d->filtered, at, err);
     if (status == MT_OK) {
         status = mt_frag_sources_find(&x.sources, d->snapshot, d->replay, d->filtered, err);
     }
@@ -74,6 +76,21 @@ static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, str
         mt_frag_sources_release(&x.sources);
     }
     return status;
+}
+
+/* A program that catches the error unwinds, or dies and frees: the end of its trace shows the holes
+ * of then, not those that made the request fail. */
+static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
+{
+    struct visit *v = ctx;
+    const struct mt_moment oom = {.kind = MT_AT_OOM};
+    size_t done;
+    struct mt_error none;
+    if (v->at.text || mt_moment_find(&oom, d->replay, &done, &none) != MT_OK) {
+        return look_at(v, d, &v->at, MT_FRAG_ASKED, err);
+    }
+    MT_TRY(look_at(v, d, &oom, MT_FRAG_BEFORE_UNWINDING, err));
+    return look_at(v, d, &v->at, MT_FRAG_AFTER_UNWINDING, err);
 }
 
 static enum mt_status report(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,

@@ -111,8 +111,10 @@ enum mt_status mt_report_frag_json(const struct mt_report *r, const struct mt_sn
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "frag/1");
     cJSON *list = mt_put_array(&p, root, "devices");
+    cJSON *failed = mt_put_array(&p, root, "before_unwinding");
     for (size_t i = 0; i < n; i++) {
-        put_device(&p, list, r, s, &devices[i]);
+        bool before = devices[i].part == MT_FRAG_BEFORE_UNWINDING;
+        put_device(&p, before ? failed : list, r, s, &devices[i]);
     }
     return mt_put_end(&p, r, root, one_line, err);
 }

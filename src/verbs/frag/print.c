@@ -246,7 +246,9 @@ static enum mt_status print_csv(const struct mt_report *r, const struct mt_snaps
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < n; i++) {
-        (void)add_pins(t, r, s, &devices[i].frag);
+        if (devices[i].part != MT_FRAG_AFTER_UNWINDING) {
+            (void)add_pins(t, r, s, &devices[i].frag);
+        }
     }
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);
@@ -417,6 +419,10 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
             fputc('\n', r->out);
         }
         print_head(r, f, &recorded);
+        if (devices[i].part == MT_FRAG_AFTER_UNWINDING) {
+            mt_report_line(r, 4, "  at the end, after the unwinding; --at end shows all of it");
+            continue;
+        }
         if (f->reserved > f->allocated) {
             MT_TRY(print_causes(r, f, err));
         }

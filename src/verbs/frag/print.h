@@ -6,7 +6,15 @@
 #include "heap/findings/frag.h"
 #include "print/report.h"
 
+/* Without --at a device whose trace has an out-of-memory event is shown twice. */
+enum mt_frag_part {
+    MT_FRAG_ASKED,
+    MT_FRAG_BEFORE_UNWINDING, /* at the event */
+    MT_FRAG_AFTER_UNWINDING   /* at the end, in short */
+};
+
 struct mt_frag_result {
+    enum mt_frag_part part;
     struct mt_frag frag;
     struct mt_frag_sources sources;
 };

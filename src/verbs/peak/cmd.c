@@ -5,6 +5,7 @@
 #include "cli/output/flame_picture.h"
 #include "heap/findings/peak.h"
 #include "heap/walk/query.h"
+#include "print/peak_label.h"
 #include "verbs/peak/print.h"
 
 struct peak_settings {
@@ -18,10 +19,6 @@ struct peak_settings {
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
-static const char *const BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
-                                       "annotation", "stream", "pool", "category", "label",
-                                       "region",     "node",   NULL};
-
 #define AT(field) offsetof(struct peak_settings, field)
 
 static const struct mt_option OPTIONS[] = {
@@ -30,7 +27,7 @@ static const struct mt_option OPTIONS[] = {
                   "highest point), "
                   "an event's number or a time",
                   .common = true),
-    MT_OPT_CHOICE(0, "by", AT(by), BY_WORDS,
+    MT_OPT_CHOICE(0, "by", AT(by), MT_PEAK_BY_WORDS,
                   "group by stack (default), file, line, function, module, annotation, stream, "
                   "pool, category, label (what the program said of it), region (of torch.compile) "
                   "or node (of a compiled graph or of the backward pass)",

@@ -6,13 +6,6 @@
 #include "verbs/peak/print.h"
 #include "print/peak_label.h"
 
-static const char *const COLUMN[] = {
-    [MT_BY_STACK] = "WHERE",       [MT_BY_FILE] = "FILE",     [MT_BY_LINE] = "LINE",
-    [MT_BY_FUNCTION] = "FUNCTION", [MT_BY_MODULE] = "MODULE", [MT_BY_ANNOTATION] = "ANNOTATION",
-    [MT_BY_STREAM] = "STREAM",     [MT_BY_POOL] = "POOL",     [MT_BY_CATEGORY] = "CATEGORY",
-    [MT_BY_LABEL] = "LABEL",       [MT_BY_REGION] = "REGION", [MT_BY_NODE] = "NODE",
-};
-
 /* ---- text ---- */
 
 static double percent(uint64_t part, uint64_t whole)
@@ -172,7 +165,7 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_sna
     if (has_category(r, p)) {
         mt_table_column(t, "CATEGORY", MT_LEFT);
     }
-    mt_table_column(t, COLUMN[p->by], MT_LEFT);
+    mt_table_column(t, MT_PEAK_BY_TITLES[p->by], MT_LEFT);
     struct mt_buf b = {0};
     size_t shown = r->limit && r->limit < p->rows.n ? r->limit : p->rows.n;
     for (size_t i = 0; i < shown; i++) {
