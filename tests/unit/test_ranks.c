@@ -237,6 +237,67 @@ START_TEST(results)
 }
 END_TEST
 
+START_TEST(median_of_an_even_number)
+{
+    add("rank0", "f", 10, 1);
+    add("rank1", "f", 20, 1);
+    add("rank2", "f", 40, 1);
+    add("rank3", "f", 90, 1);
+    compare();
+    ck_assert_uint_eq(x.figure[MT_RANK_PEAK].median, 30 * MIB);
+    ck_assert_uint_eq(x.figure[MT_RANK_PEAK].lower, 20 * MIB);
+    ck_assert_uint_eq(x.stacks.v[0].median, 30 * MIB);
+}
+END_TEST
+
+START_TEST(missing_ranks)
+{
+    add("rank1", "f", 10, 1);
+    add("rank2", "f", 10, 1);
+    add("rank6", "f", 10, 1);
+    ck_assert(mt_ranks_lose(&r, MT_STR("dir/rank4.pickle")));
+    ck_assert(mt_ranks_lose(&r, MT_STR("dir/other.pickle")));
+    ck_assert_int_eq(r.lost.v[0].rank, 4);
+    ck_assert_int_eq(r.lost.v[1].rank, -1);
+    ck_assert(mt_ranks_find_gaps(&r, 0));
+    static const struct mt_rank_gap want[] = {{0, 0}, {3, 3}, {5, 5}};
+    ck_assert_uint_eq(r.gaps.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(r.gaps.v[i].from, want[i].from);
+        ck_assert_int_eq(r.gaps.v[i].to, want[i].to);
+    }
+}
+END_TEST
+
+/* The files of one node begin higher: nothing is missing in front, unless the size is told. */
+START_TEST(missing_in_front)
+{
+    add("rank8", "f", 10, 1);
+    add("rank9", "f", 10, 1);
+    ck_assert(mt_ranks_find_gaps(&r, 0));
+    ck_assert_uint_eq(r.gaps.n, 0);
+    ck_assert(mt_ranks_find_gaps(&r, 12));
+    ck_assert_uint_eq(r.gaps.n, 2);
+    ck_assert_int_eq(r.gaps.v[0].to, 7);
+    ck_assert_int_eq(r.gaps.v[1].to, 11);
+}
+END_TEST
+
+START_TEST(who_died_first)
+{
+    add("rank0", "f", 10, 1);
+    size_t late = add("rank1", "f", 10, 1), early = add("rank2", "f", 10, 1);
+    size_t next;
+    ck_assert_uint_eq(mt_ranks_first_oom(&r, &next), SIZE_MAX);
+    r.ranks.v[late].first_oom_us = 50;
+    r.ranks.v[early].first_oom_us = 40;
+    ck_assert_uint_eq(mt_ranks_first_oom(&r, &next), early);
+    ck_assert_uint_eq(next, late);
+    r.ranks.v[0].first_oom_us = 40;
+    ck_assert_uint_eq(mt_ranks_first_oom(&r, &next), SIZE_MAX); /* nobody was first */
+}
+END_TEST
+
 static const char *const bad_results[] = {"{", "[]", "{}", "{\"memtool\":\"1\"} x", "{\"a\":1}"};
 
 START_TEST(broken_results)
@@ -260,6 +321,10 @@ int main(void)
     tcase_add_test(t, stacks_over_all);
     tcase_add_loop_test(t, number_in_name, 0, (int)MT_COUNT(numbers));
     tcase_add_test(t, results);
+    tcase_add_test(t, median_of_an_even_number);
+    tcase_add_test(t, missing_ranks);
+    tcase_add_test(t, missing_in_front);
+    tcase_add_test(t, who_died_first);
     tcase_add_loop_test(t, broken_results, 0, (int)MT_COUNT(bad_results));
     return unit_run_cases("ranks", t);
 }

@@ -17,6 +17,7 @@ struct ranks_settings {
     struct mt_common common;
     double threshold_pct;
     uint64_t capacity;
+    int64_t world;
     struct mt_filter filter;
 };
 
@@ -28,9 +29,12 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static const struct mt_option OPTIONS[] = {
     MT_OPT_NUMBER(0, "threshold", AT(threshold_pct), "PERCENT", 0, 1e6,
                   "a peak this far from the median is odd (default 5)", .common = true),
-    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
-                "memory of each device: tells, at an OOM, what is not the process's own",
-                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_SIZE(
+        0, "capacity", AT(capacity), "SIZE",
+        "memory of each device: tells the headroom of each rank, and at an OOM what is not its own",
+        .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_INT(0, "world-size", AT(world), "N", 1, 1e6,
+               "how many ranks the job has: names those without a file", .common = true),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -78,7 +82,7 @@ struct gathering {
     const struct ranks_settings *settings;
     MT_VEC(struct named) files;
     struct mt_ranks ranks;
-    size_t read, failed, passed_over;
+    size_t read, failed;
     int code;       /* of the first failure */
     bool partly;    /* a damaged file was read as far as it was whole */
     bool no_memory; /* then nothing is printed: which ranks are missing would be chance */
@@ -163,12 +167,24 @@ static bool add_named(struct gathering *g, const char *path)
 
 /* ---- reading ---- */
 
+/* Of a folder: a pickle is a dump that was cut off or never written, and so is what has a rank in
+ * its name; other JSON may be anything. */
+static bool may_be_other(const struct named *f)
+{
+    bool weak;
+    struct mt_str name = mt_str_basename(mt_str_from(f->path));
+    (void)mt_rank_number(name, &weak);
+    return f->found && weak && mt_str_find(name, MT_STR(".p")) == SIZE_MAX;
+}
+
 static void fail(struct gathering *g, const struct named *f, const struct mt_error *err)
 {
-    if (f->found && (err->code == MT_FORMAT || err->code == MT_UNSUPPORTED)) {
-        g->passed_over++;
+    if (may_be_other(f) && (err->code == MT_FORMAT || err->code == MT_UNSUPPORTED)) {
+        mt_cli_note(g->cli, &g->settings->common, "%s: passed over, it has no snapshot", f->path);
         return;
     }
+    bool standard = strcmp(f->path, "-") == 0;
+    g->no_memory |= !standard && !mt_ranks_lose(&g->ranks, mt_str_from(f->path));
     int code = mt_cli_fail(g->cli, f->path, err);
     g->code = g->failed++ ? g->code : code;
     g->no_memory |= err->code == MT_NOMEM;
@@ -292,7 +308,7 @@ static void read_file(struct gathering *g, const struct named *f)
 
 /* Ranks without a number in their result: from the names, where these tell all apart; else in the
  * order of the files. */
-static void number_ranks(struct mt_ranks *r)
+static bool number_ranks(struct mt_ranks *r, int64_t world)
 {
     bool any_weak = false, doubled = false;
     for (size_t i = 0; i < r->ranks.n; i++) {
@@ -312,6 +328,7 @@ static void number_ranks(struct mt_ranks *r)
     for (size_t i = 0; doubled && i < r->ranks.n; i++) {
         r->ranks.v[i].rank = (int64_t)i;
     }
+    return any_weak && !world ? true : mt_ranks_find_gaps(r, world); /* 100, 200 may be steps */
 }
 
 static int print(struct gathering *g, char **files)
@@ -321,15 +338,18 @@ static int print(struct gathering *g, char **files)
     struct mt_report r;
     struct mt_cli_output o;
     struct mt_ranks_result result = {0};
-    number_ranks(&g->ranks);
-    enum mt_status status = mt_ranks_compare(&g->ranks, x->threshold_pct / 100, &result, &err);
+    enum mt_status status = number_ranks(&g->ranks, x->world) ? MT_OK : mt_fail_nomem(&err);
+    if (status == MT_OK) {
+        status = mt_ranks_compare(&g->ranks, x->threshold_pct / 100, &result, &err);
+    }
     int code = status == MT_OK ? mt_cli_report_begin(g->cli, &x->common, files[0], &r, &o)
                                : mt_cli_fail(g->cli, NULL, &err);
     if (code == 0) {
         status = r.json        ? mt_report_ranks_json(&r, &g->ranks, &result, &err)
                  : r.separator ? mt_report_ranks_csv(&r, &g->ranks, &err)
                                : mt_report_ranks_text(&r, &g->ranks, &result, &err);
-        code = status == MT_OK ? (g->failed || g->partly ? 4 : 0) : mt_cli_fail(g->cli, NULL, &err);
+        bool whole = !g->failed && !g->partly && !g->ranks.gaps.n;
+        code = status == MT_OK ? (whole ? 0 : 4) : mt_cli_fail(g->cli, NULL, &err);
         code = mt_cli_report_end(g->cli, &o, code);
     }
     mt_ranks_result_release(&result);
@@ -349,10 +369,6 @@ static int gather(struct gathering *g, char **files, size_t n_files)
     }
     for (size_t i = 0; i < g->files.n; i++) {
         read_file(g, &g->files.v[i]);
-    }
-    if (g->passed_over) {
-        mt_cli_note(g->cli, &g->settings->common, "passed over %zu file%s without a snapshot",
-                    g->passed_over, g->passed_over == 1 ? "" : "s");
     }
     if (!g->failed && !g->ranks.ranks.n) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no snapshot and no result of stats, peak or leaks");

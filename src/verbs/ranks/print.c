@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "heap/findings/period.h"
+#include "support/checked.h"
 
 static const char *const headings[] = {
 #define X(id, name, heading) heading,
@@ -20,129 +21,6 @@ static const char *const names[] = {
 static const struct mt_rank *rank_of(const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
 {
     return &ranks->ranks.v[o->index];
-}
-
-static uint64_t above(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
-/* ---- the reason, one sentence for each oddity ---- */
-
-static void add_sentence(struct mt_buf *b, const char *text)
-{
-    mt_buf_text(b, b->n ? " " : "");
-    mt_buf_text(b, text);
-}
-
-static void label(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
-                  uint32_t stack)
-{
-    struct mt_report one = *r;
-    one.stack_lines = 1;
-    mt_stack_label_inner(b, &ranks->names, stack, &one);
-}
-
-/* Which stack it is that has more allocations than in the median rank. */
-static void explain_more(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
-                         const struct mt_rank_outlier *o)
-{
-    for (size_t i = 0; i < o->stacks.n; i++) {
-        const struct mt_rank_excess *e = &o->stacks.v[i];
-        if (e->stack && e->median_count && e->count > e->median_count) {
-            mt_buf_printf(b, " It keeps memory that the others free: %" PRIu64 " more of ",
-                          e->count - e->median_count);
-            label(b, r, ranks, e->stack);
-            mt_buf_text(b, ".");
-            return;
-        }
-    }
-}
-
-/* Where the excess at the peak comes from. */
-static void explain_high(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
-                         const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
-{
-    uint64_t peak = rank_of(ranks, o)->figure[MT_RANK_PEAK];
-    bool highest = peak == x->figure[MT_RANK_PEAK].max;
-    mt_buf_printf(b, "Its peak is %s%s above the median.", highest ? "the highest, " : "",
-                  mt_report_size(r, (uint64_t)o->delta).s);
-    if (!rank_of(ranks, o)->knows_stacks) {
-        add_sentence(b, "These results hold no stacks: peak --json or the snapshot tells more.");
-    } else if (o->last_stage) {
-        add_sentence(b, "It is the last rank and holds the loss or output layer: the last stage of "
-                        "a pipeline is expected to be the fullest.");
-    } else if (o->larger + o->more + o->alone == 0) {
-        add_sentence(b, "The difference lies in memory without a stack, or below the rows of these "
-                        "results.");
-    } else if (o->larger >= o->more && o->larger >= o->alone) {
-        mt_buf_text(b, " The same allocations are ");
-        if (o->factor > 0) {
-            mt_buf_printf(b, "%.1f times as large as", o->factor);
-        } else {
-            mt_buf_text(b, "larger than");
-        }
-        mt_buf_text(b, " elsewhere: longer sequences or a larger batch.");
-    } else if (o->alone > o->more) {
-        mt_buf_printf(b, " %s of it lie in stacks that most other ranks do not have.",
-                      mt_report_size(r, o->alone).s);
-    } else {
-        explain_more(b, r, ranks, o);
-    }
-}
-
-static void explain_others(struct mt_buf *b, const struct mt_report *r,
-                           const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
-{
-    const struct mt_rank *rank = rank_of(ranks, o);
-    if (o->odd & MT_ODD_LOW) {
-        mt_buf_printf(b, "Its peak is %s below the median: less work, or it stopped early.",
-                      mt_report_size(r, (uint64_t)-o->delta).s);
-    }
-    if (o->odd & MT_ODD_RESERVED) {
-        mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
-                      mt_report_size(r, o->reserved_delta).s);
-        add_sentence(b, rank->known >> MT_RANK_PEAK & 1
-                            ? "Its peak is like that of the others: fragmentation (memtool frag)."
-                            : "Its peak is not in these results: peak --json or the snapshot "
-                              "tells why.");
-    }
-    if (o->odd & MT_ODD_GROWS) {
-        mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
-                      b->n ? " " : "", mt_report_size(r, (uint64_t)rank->bytes_per_step).s);
-    }
-    if (o->odd & MT_ODD_OOM) {
-        add_sentence(b, "It ran out of memory, most others did not.");
-    }
-    if (o->odd & MT_ODD_OUTSIDE) {
-        mt_buf_printf(b,
-                      "%s%s on its device are not its own (median %s): contexts of other ranks "
-                      "that touched this device, or other programs. Each rank must choose its "
-                      "device before the first CUDA call.",
-                      b->n ? " " : "", mt_report_size(r, rank->outside_bytes).s,
-                      mt_report_size(r, o->outside_median).s);
-    }
-    if (o->odd & MT_ODD_TWO_DEVICES) {
-        mt_buf_printf(b,
-                      "%sIt also holds %s on device %" PRId32
-                      ": with one device a rank, that belongs to another one.",
-                      b->n ? " " : "", mt_report_size(r, rank->second_bytes).s,
-                      rank->second_device);
-    }
-    if (o->odd & MT_ODD_UNEXPLAINED) {
-        mt_buf_printf(b, "%s%s more than elsewhere have no stack.", b->n ? " " : "",
-                      mt_report_size(r, above(o->unexplained, o->unexplained_median)).s);
-    }
-}
-
-static void explain(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
-                    const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
-{
-    mt_buf_reset(b);
-    if (o->odd & MT_ODD_HIGH) {
-        explain_high(b, r, ranks, x, o);
-    }
-    explain_others(b, r, ranks, o);
 }
 
 /* ---- text ---- */
@@ -168,6 +46,27 @@ static bool is_odd(const struct mt_ranks_result *x, size_t index)
     return false;
 }
 
+static bool any_headroom(const struct mt_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        if (ranks->ranks.v[i].knows_headroom) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void headroom_cell(struct mt_table *t, const struct mt_rank *rank)
+{
+    if (!rank->knows_headroom) {
+        mt_table_cell(t, "-");
+    } else if (rank->headroom_bytes < 0) {
+        mt_table_delta(t, rank->headroom_bytes);
+    } else {
+        mt_table_size(t, (uint64_t)rank->headroom_bytes);
+    }
+}
+
 static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
                      const struct mt_ranks_result *x, size_t index)
 {
@@ -183,6 +82,9 @@ static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
     } else {
         mt_table_delta(t, rank->bytes_per_step);
     }
+    if (any_headroom(ranks)) {
+        headroom_cell(t, rank);
+    }
     bool odd = is_odd(x, index);
     mt_table_cell_color(t, odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s", odd ? "odd" : "");
     mt_table_buf(t, &file);
@@ -190,7 +92,7 @@ static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
 }
 
 static void range_row(struct mt_table *t, const struct mt_ranks_result *x, const char *what,
-                      size_t offset)
+                      size_t offset, bool headroom)
 {
     mt_table_cell(t, "%s", what);
     for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
@@ -204,12 +106,12 @@ static void range_row(struct mt_table *t, const struct mt_ranks_result *x, const
             mt_table_size(t, values[offset]);
         }
     }
-    mt_table_cell(t, "%s", "");
-    mt_table_cell(t, "%s", "");
-    mt_table_cell(t, "%s", "");
+    for (int empty = headroom ? 4 : 3; empty > 0; empty--) {
+        mt_table_cell(t, "%s", "");
+    }
 }
 
-static struct mt_table *new_table(void)
+static struct mt_table *new_table(bool headroom)
 {
     struct mt_table *t = mt_table_new();
     if (t) {
@@ -218,10 +120,15 @@ static struct mt_table *new_table(void)
             mt_table_column(t, headings[k], MT_RIGHT);
         }
         mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
+        if (headroom) {
+            mt_table_column(t, "HEADROOM", MT_RIGHT);
+        }
         mt_table_column(t, "", MT_LEFT);
         mt_table_column(t, "FILE", MT_LEFT);
-        mt_table_names(t, "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,ooms,"
-                          "bytes_per_step,,file");
+        mt_table_names(t, headroom ? "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,"
+                                     "ooms,bytes_per_step,headroom_bytes,,file"
+                                   : "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,"
+                                     "ooms,bytes_per_step,,file");
     }
     return t;
 }
@@ -245,7 +152,8 @@ static void print_unknown_growth(const struct mt_report *r, const struct mt_rank
 static enum mt_status print_table(const struct mt_report *r, const struct mt_ranks *ranks,
                                   const struct mt_ranks_result *x, struct mt_error *err)
 {
-    struct mt_table *t = new_table();
+    bool headroom = any_headroom(ranks);
+    struct mt_table *t = new_table(headroom);
     if (!t) {
         return mt_fail_nomem(err);
     }
@@ -260,9 +168,9 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_ran
         }
     }
     mt_table_rule(t);
-    range_row(t, x, "min", 0);
-    range_row(t, x, "median", 1);
-    range_row(t, x, "max", 2);
+    range_row(t, x, "min", 0, headroom);
+    range_row(t, x, "median", 1, headroom);
+    range_row(t, x, "max", 2, headroom);
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);
     if (shown < n) {
@@ -286,7 +194,7 @@ static void excess_row(struct mt_table *t, const struct mt_report *r, const stru
                   mt_report_size(r, e->bytes).s, e->count, e->count == 1 ? "" : "s",
                   elsewhere.text);
     size_t from = b->n;
-    label(b, r, ranks, e->stack);
+    mt_rank_stack_label(b, r, ranks, e->stack);
     mt_table_stack(t, b, from, &ranks->names, e->stack);
 }
 
@@ -322,7 +230,7 @@ static enum mt_status print_outlier(const struct mt_report *r, const struct mt_r
     mt_text_safe(b, mt_str_basename(rank->file));
     fprintf(r->out, "\n%sRank %" PRId64 "%s  %s\n", mt_color_begin(r, MT_COLOR_HEAD), rank->rank,
             mt_color_end(r), mt_buf_view(b).p);
-    explain(b, r, ranks, x, o);
+    mt_rank_reason(b, r, ranks, x, o);
     fprintf(r->out, "%*s", INDENT, "");
     mt_text_print_wrapped(r->out, mt_buf_view(b).p, INDENT, INDENT, width);
     fputc('\n', r->out);
@@ -334,6 +242,49 @@ static enum mt_status print_outlier(const struct mt_report *r, const struct mt_r
                        rows - limit == 1 ? " holds" : "s hold", rows - limit == 1 ? "it" : "them");
     }
     return MT_OK;
+}
+
+/* ---- is the job whole ---- */
+
+static bool print_missing(const struct mt_report *r, const struct mt_ranks *ranks)
+{
+    struct mt_buf b = {0};
+    for (size_t i = 0; i < ranks->gaps.n; i++) {
+        const struct mt_rank_gap *g = &ranks->gaps.v[i];
+        mt_buf_text(&b, i ? ", " : "Missing, no file: rank ");
+        mt_buf_printf(&b, "%" PRId64, g->from);
+        if (g->to > g->from) {
+            mt_buf_printf(&b, " to %" PRId64, g->to);
+        }
+    }
+    for (size_t i = 0; i < ranks->lost.n; i++) {
+        const struct mt_rank_lost *lost = &ranks->lost.v[i];
+        mt_buf_text(&b, b.n ? "\n" : "");
+        mt_buf_text(&b, "Not readable: ");
+        if (lost->rank >= 0) {
+            mt_buf_printf(&b, "rank %" PRId64 ", ", lost->rank);
+        }
+        mt_text_safe(&b, lost->file);
+    }
+    if (b.n) {
+        mt_buf_char(&b, '\n');
+        mt_report_lines(r, mt_buf_view(&b).p);
+    }
+    bool ok = !b.failed;
+    mt_buf_release(&b);
+    return ok;
+}
+
+static void print_first_oom(const struct mt_report *r, const struct mt_ranks *ranks)
+{
+    size_t next, first = mt_ranks_first_oom(ranks, &next);
+    if (first == SIZE_MAX || next == SIZE_MAX) {
+        return;
+    }
+    const struct mt_rank *a = &ranks->ranks.v[first], *b = &ranks->ranks.v[next];
+    mt_report_line(r, 2, "Rank %" PRId64 " ran out of memory first, %s before rank %" PRId64 ".",
+                   a->rank, mt_duration_text(mt_time_between(a->first_oom_us, b->first_oom_us)).s,
+                   b->rank);
 }
 
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
@@ -348,8 +299,12 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
                         mt_report_size(r, peak->median).s);
     }
     mt_report_line(r, 2, "%s", head.text);
+    if (!print_missing(r, ranks)) {
+        return mt_fail_nomem(err);
+    }
     fputc('\n', r->out);
     MT_TRY(print_table(r, ranks, x, err));
+    print_first_oom(r, ranks);
     struct mt_buf b = {0};
     enum mt_status status = MT_OK;
     for (size_t i = 0; status == MT_OK && i < x->outliers.n; i++) {
@@ -360,7 +315,8 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
         mt_report_line(r, 2, "%s",
                        ranks->ranks.n < 2
                            ? "One rank alone cannot be odd: give the files of the others."
-                           : "No rank is odd.");
+                       : ranks->lost.n ? "No rank that can be read is odd."
+                                       : "No rank is odd.");
     }
     status = status == MT_OK && b.failed ? mt_fail_nomem(err) : status;
     mt_buf_release(&b);
@@ -387,7 +343,35 @@ static bool add_rank(cJSON *array, const struct mt_rank *rank)
            (rank->knows_growth ? mt_json_i64(o, "bytes_per_step", rank->bytes_per_step)
                                : mt_json_null(o, "bytes_per_step")) &&
            (rank->knows_outside ? mt_json_u64(o, "outside_bytes", rank->outside_bytes)
-                                : mt_json_null(o, "outside_bytes"));
+                                : mt_json_null(o, "outside_bytes")) &&
+           (rank->knows_headroom ? mt_json_i64(o, "headroom_bytes", rank->headroom_bytes)
+                                 : mt_json_null(o, "headroom_bytes")) &&
+           (rank->first_oom_us != MT_NO_TIME ? mt_json_i64(o, "first_oom_us", rank->first_oom_us)
+                                             : mt_json_null(o, "first_oom_us"));
+}
+
+static bool add_lost(cJSON *root, const struct mt_ranks *ranks)
+{
+    cJSON *missing = cJSON_AddArrayToObject(root, "missing");
+    cJSON *lost = cJSON_AddArrayToObject(root, "unreadable");
+    bool ok = missing && lost;
+    for (size_t i = 0; i < ranks->gaps.n && ok; i++) {
+        cJSON *o = cJSON_CreateObject();
+        ok = o && cJSON_AddItemToArray(missing, o) &&
+             mt_json_i64(o, "from", ranks->gaps.v[i].from) &&
+             mt_json_i64(o, "to", ranks->gaps.v[i].to);
+    }
+    for (size_t i = 0; i < ranks->lost.n && ok; i++) {
+        const struct mt_rank_lost *x = &ranks->lost.v[i];
+        cJSON *o = cJSON_CreateObject();
+        ok = o && cJSON_AddItemToArray(lost, o) &&
+             (x->rank >= 0 ? mt_json_i64(o, "rank", x->rank) : mt_json_null(o, "rank")) &&
+             mt_json_str(o, "file", x->file);
+    }
+    size_t next, first = mt_ranks_first_oom(ranks, &next);
+    return ok &&
+           (first == SIZE_MAX ? mt_json_null(root, "first_oom_rank")
+                              : mt_json_i64(root, "first_oom_rank", ranks->ranks.v[first].rank));
 }
 
 static bool add_range(cJSON *root, const char *key, const struct mt_ranks_result *x, size_t which)
@@ -430,7 +414,7 @@ static bool add_outlier(cJSON *array, const struct mt_report *r, const struct mt
     cJSON *out = cJSON_CreateObject();
     struct mt_report exact = *r; /* one wording, whatever the options */
     exact.size = (struct mt_size_format){MT_UNIT_AUTO, false};
-    explain(why, &exact, ranks, x, o);
+    mt_rank_reason(why, &exact, ranks, x, o);
     bool ok =
         out && cJSON_AddItemToArray(array, out) &&
         mt_json_i64(out, "rank", rank_of(ranks, o)->rank) &&
@@ -476,7 +460,7 @@ static bool fill(cJSON *root, const struct mt_report *r, const struct mt_ranks *
     for (size_t i = 0; i < limit && ok; i++) {
         ok = add_common(stacks, ranks, &x->stacks.v[i]);
     }
-    return ok && mt_json_u64(root, "others", x->stacks.n - limit);
+    return ok && mt_json_u64(root, "others", x->stacks.n - limit) && add_lost(root, ranks);
 }
 
 enum mt_status mt_report_ranks_json(const struct mt_report *r, const struct mt_ranks *ranks,
@@ -497,7 +481,7 @@ enum mt_status mt_report_ranks_csv(const struct mt_report *r, const struct mt_ra
                                    struct mt_error *err)
 {
     static const struct mt_ranks_result none = {0};
-    struct mt_table *t = new_table();
+    struct mt_table *t = new_table(any_headroom(ranks));
     if (!t) {
         return mt_fail_nomem(err);
     }

@@ -17,6 +17,13 @@ bool mt_is_rank_results(struct mt_str text);
 enum mt_status mt_ranks_read_results(struct mt_ranks *r, struct mt_str text, struct mt_error *err)
     MT_NODISCARD;
 
+/* Why a rank is odd, in sentences, instead of what b held; and the name of a stack of all ranks,
+ * appended to b. */
+void mt_rank_reason(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                    const struct mt_ranks_result *x, const struct mt_rank_outlier *o);
+void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         uint32_t stack);
+
 /* Errors: MT_NOMEM. */
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
                                     const struct mt_ranks_result *x, struct mt_error *err)

@@ -26,6 +26,8 @@ void mt_ranks_release(struct mt_ranks *r)
         mt_vec_release(&r->ranks.v[i].stacks);
     }
     mt_vec_release(&r->ranks);
+    mt_vec_release(&r->lost);
+    mt_vec_release(&r->gaps);
     mt_vec_release(&r->scratch);
     mt_idmap_release(&r->string_of);
     mt_builder_free(r->table);
@@ -42,7 +44,7 @@ size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file)
             return i - 1;
         }
     }
-    struct mt_rank rank = {.rank = -1, .second_device = -1};
+    struct mt_rank rank = {.rank = -1, .second_device = -1, .first_oom_us = MT_NO_TIME};
     rank.file = mt_arena_copy(&r->arena, file.p, file.n);
     return rank.file.p && mt_vec_push(&r->ranks, rank) ? r->ranks.n - 1 : SIZE_MAX;
 }
@@ -177,17 +179,42 @@ static enum mt_status read_growth(struct mt_rank *rank, const struct mt_replay *
     return status;
 }
 
-/* What the driver said was in use at the last OOM, less what this process had reserved then. */
-static void read_outside(struct mt_rank *rank, const struct mt_replay *r, uint64_t capacity)
+static void read_oom(struct mt_rank *rank, const struct mt_event *e)
+{
+    bool first = rank->first_oom_us == MT_NO_TIME || e->time_us < rank->first_oom_us;
+    if (e->time_us != MT_NO_TIME && first) {
+        rank->first_oom_us = e->time_us;
+    }
+}
+
+static void read_headroom(struct mt_rank *rank, uint64_t reserved, uint64_t capacity)
+{
+    uint64_t taken = mt_add_sat(reserved, rank->knows_outside ? rank->outside_bytes : 0);
+    int64_t headroom = (int64_t)(capacity - taken);
+    if (capacity && (!rank->knows_headroom || headroom < rank->headroom_bytes)) {
+        rank->knows_headroom = true;
+        rank->headroom_bytes = headroom;
+    }
+}
+
+/* What the driver said was in use at the last OOM, less what this process had reserved then; when
+ * the first was; and what is left above the most that was reserved. */
+static void read_limits(struct mt_rank *rank, const struct mt_replay *r, uint64_t capacity)
 {
     struct mt_step at;
-    for (mt_replay_begin(r, &at); capacity && mt_replay_next(r, &at);) {
-        if (at.event->action == MT_ACTION_OOM && at.event->addr <= capacity &&
+    uint64_t most = r->start_reserved > r->end_reserved ? r->start_reserved : r->end_reserved;
+    for (mt_replay_begin(r, &at); mt_replay_next(r, &at);) {
+        most = at.reserved_bytes > most ? at.reserved_bytes : most;
+        if (at.event->action == MT_ACTION_OOM) {
+            read_oom(rank, at.event);
+        }
+        if (capacity && at.event->action == MT_ACTION_OOM && at.event->addr <= capacity &&
             capacity - at.event->addr >= at.reserved_bytes) {
             rank->knows_outside = true;
             rank->outside_bytes = capacity - at.event->addr - at.reserved_bytes;
         }
     }
+    read_headroom(rank, most, capacity);
 }
 
 static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
@@ -201,7 +228,7 @@ static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct
         status = read_growth(&r->ranks.v[index], &replay, o->filtered, err);
     }
     if (status == MT_OK) {
-        read_outside(&r->ranks.v[index], &replay, o->capacity);
+        read_limits(&r->ranks.v[index], &replay, o->capacity);
     }
     mt_replay_release(&replay);
     return status;

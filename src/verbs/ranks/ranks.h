@@ -49,8 +49,23 @@ struct mt_rank {
     int64_t bytes_per_step; /* what leaks found; 0: nothing rises */
     bool knows_outside;
     uint64_t outside_bytes; /* used on its device at an OOM, but not reserved by this process */
+    int64_t first_oom_us; /* when it first ran out of memory, MT_NO_TIME: it did not, or no times */
+    bool knows_headroom;
+    int64_t headroom_bytes; /* least over its devices: their memory less the most that it reserved
+                               and, where that is known, what others held at an OOM */
     int32_t second_device;  /* holds less than its own device but more than nothing; -1: none */
     uint64_t second_bytes;  /* reserved there */
+};
+
+/* A rank whose file cannot be read. */
+struct mt_rank_lost {
+    int64_t rank; /* from the name of the file, -1: it tells none */
+    struct mt_str file;
+};
+
+/* Numbers from .. to that no file has. */
+struct mt_rank_gap {
+    int64_t from, to;
 };
 
 struct mt_ranks {
@@ -58,6 +73,8 @@ struct mt_ranks {
     struct mt_snapshot names; /* its frames and stacks, after mt_ranks_compare */
     struct mt_arena arena;    /* file names */
     MT_VEC(struct mt_rank) ranks;
+    MT_VEC(struct mt_rank_lost) lost;
+    MT_VEC(struct mt_rank_gap) gaps; /* ascending; after mt_ranks_find_gaps */
     MT_VEC(uint32_t) scratch;
     struct mt_idmap
         string_of; /* of the snapshot that is being added: its string id -> the table's */
@@ -93,11 +110,31 @@ enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const str
  * which. */
 int64_t mt_rank_number(struct mt_str path, bool *weak);
 
+/* ---- is the job whole ---- */
+
+/* Notes that a file of a rank cannot be read. False when out of memory. */
+bool mt_ranks_lose(struct mt_ranks *r, struct mt_str file) MT_NODISCARD;
+
+/*
+ * Finds the numbers that are missing among the ranks, which have theirs, and the lost ones: within
+ * [0, world) where `world` is given, else between the least and the highest, and from 0 on where
+ * fewer are missing in front than are there (the files of one node alone begin higher). O(n log n).
+ * False when out of memory.
+ */
+bool mt_ranks_find_gaps(struct mt_ranks *r, int64_t world) MT_NODISCARD;
+
+/* Index of the rank that ran out of memory first, SIZE_MAX where none is known to have, or two at
+ * once; *next: of the next one, or SIZE_MAX. Clocks of several machines may differ by more than the
+ * ranks do. */
+size_t mt_ranks_first_oom(const struct mt_ranks *r, size_t *next);
+
 /* ---- comparing ---- */
 
 struct mt_rank_range {
-    uint64_t min, median, max;
-    size_t n; /* ranks that know the figure; 0: nothing above is valid */
+    uint64_t min, max;
+    uint64_t median; /* of an even number the mean of the two in the middle */
+    uint64_t lower;  /* of an even number the lower of the two: what odd ranks are told by */
+    size_t n;        /* ranks that know the figure; 0: nothing above is valid */
 };
 
 /* A stack whose memory differs from that of the other ranks. */
@@ -152,9 +189,9 @@ struct mt_ranks_result {
 /*
  * Sorts the ranks by number and compares them. A rank is odd when its peak differs from the median
  * by more than `threshold` (a share of the median) and by more than three times the usual spread
- * (1.4826 x the median deviation). Medians of an even number of ranks are the lower of the two, so
- * that two ranks in four do not hide each other. O(all stacks of all ranks). Errors: MT_NOMEM.
- * Release the result also after a failure.
+ * (1.4826 x the median deviation). What is odd is told by the lower of the two in the middle of an
+ * even number, so that two ranks in four do not hide each other. O(all stacks of all ranks).
+ * Errors: MT_NOMEM. Release the result also after a failure.
  */
 enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_ranks_result *out,
                                 struct mt_error *err) MT_NODISCARD;

@@ -41,14 +41,19 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of values[0 .. n), which are sorted in place. The lower of the two in the middle. */
+/* Of values[0 .. n), which are sorted in place. */
 static struct mt_rank_range range_of(uint64_t *values, size_t n)
 {
     if (n == 0) {
         return (struct mt_rank_range){0};
     }
     qsort(values, n, sizeof *values, ascending);
-    return (struct mt_rank_range){values[0], values[(n - 1) / 2], values[n - 1], n};
+    uint64_t lower = values[(n - 1) / 2], upper = values[n / 2];
+    return (struct mt_rank_range){.min = values[0],
+                                  .max = values[n - 1],
+                                  .median = lower + (upper - lower) / 2,
+                                  .lower = lower,
+                                  .n = n};
 }
 
 static struct mt_rank_range figure_range(struct comparison *c, enum mt_rank_figure figure)
@@ -70,14 +75,14 @@ static uint64_t distance(uint64_t a, uint64_t b)
 /* How far from the median a figure may lie. */
 static double allowed(struct comparison *c, enum mt_rank_figure figure)
 {
-    uint64_t median = c->out->figure[figure].median;
+    uint64_t median = c->out->figure[figure].lower;
     size_t n = 0;
     for (size_t i = 0; i < c->r->ranks.n; i++) {
         if (c->r->ranks.v[i].known >> figure & 1) {
             c->scratch[n++] = distance(c->r->ranks.v[i].figure[figure], median);
         }
     }
-    double spread = SPREADS * MEDIAN_TO_SIGMA * (double)range_of(c->scratch, n).median;
+    double spread = SPREADS * MEDIAN_TO_SIGMA * (double)range_of(c->scratch, n).lower;
     double share = c->threshold * (double)median;
     return spread > share ? spread : share;
 }
@@ -97,12 +102,21 @@ static int by_stack(const void *a, const void *b)
                                 : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The lower median of `have` values and zeros for the ranks that have none. */
-static uint64_t median_with_zeros(uint64_t *values, size_t have, size_t all)
+static uint64_t value_with_zeros(const uint64_t *values, size_t zeros, size_t index)
+{
+    return index < zeros ? 0 : values[index - zeros];
+}
+
+/* The lower median of `have` values and zeros for the ranks that have none; `mean` (NULL: not asked
+ * for) is that of the two in the middle. */
+static uint64_t median_with_zeros(uint64_t *values, size_t have, size_t all, uint64_t *mean)
 {
     qsort(values, have, sizeof *values, ascending);
-    size_t middle = (all - 1) / 2, zeros = all - have;
-    return middle < zeros ? 0 : values[middle - zeros];
+    uint64_t lower = value_with_zeros(values, all - have, (all - 1) / 2);
+    if (mean) {
+        *mean = lower + (value_with_zeros(values, all - have, all / 2) - lower) / 2;
+    }
+    return lower;
 }
 
 static bool add_common(struct comparison *c, const struct cell *cells, size_t n, size_t all)
@@ -117,12 +131,11 @@ static bool add_common(struct comparison *c, const struct cell *cells, size_t n,
         }
     }
     row.min = n < all ? 0 : row.min;
-    row.median = median_with_zeros(c->scratch, n, all);
-    c->median_bytes[row.stack] = row.median;
+    c->median_bytes[row.stack] = median_with_zeros(c->scratch, n, all, &row.median);
     for (size_t i = 0; i < n; i++) {
         c->scratch[i] = cells[i].count;
     }
-    c->median_count[row.stack] = median_with_zeros(c->scratch, n, all);
+    c->median_count[row.stack] = median_with_zeros(c->scratch, n, all, NULL);
     return mt_vec_push(&c->out->stacks, row);
 }
 
@@ -280,10 +293,10 @@ static unsigned other_oddities(const struct comparison *c, const struct mt_rank 
     if (rank->knows_growth && rank->bytes_per_step >= GROWTH_MIN && !c->median_growing) {
         odd |= MT_ODD_GROWS;
     }
-    if (rank->figure[MT_RANK_OOMS] > 0 && ooms->median == 0) {
+    if (rank->figure[MT_RANK_OOMS] > 0 && ooms->lower == 0) {
         odd |= MT_ODD_OOM;
     }
-    if (rank->knows_outside && rank->outside_bytes > c->outside.median + OUTSIDE_MIN) {
+    if (rank->knows_outside && rank->outside_bytes > c->outside.lower + OUTSIDE_MIN) {
         odd |= MT_ODD_OUTSIDE;
     }
     if (rank->second_bytes > 0) {
@@ -300,18 +313,18 @@ static bool add_outlier(struct comparison *c, size_t index, const double *limit)
     struct mt_rank_outlier o = {.index = index, .odd = other_oddities(c, rank)};
     if (rank->known >> MT_RANK_PEAK & 1) {
         o.delta = (int64_t)(rank->figure[MT_RANK_PEAK] - peak->median);
-        bool far = (double)distance(rank->figure[MT_RANK_PEAK], peak->median) > limit[MT_RANK_PEAK];
+        bool far = (double)distance(rank->figure[MT_RANK_PEAK], peak->lower) > limit[MT_RANK_PEAK];
         o.odd |= !far ? 0 : o.delta > 0 ? MT_ODD_HIGH : MT_ODD_LOW;
     }
     if (!(o.odd & (MT_ODD_HIGH | MT_ODD_LOW)) && (rank->known >> MT_RANK_RESERVED & 1) &&
-        rank->figure[MT_RANK_RESERVED] > reserved->median &&
-        (double)(rank->figure[MT_RANK_RESERVED] - reserved->median) > limit[MT_RANK_RESERVED]) {
+        rank->figure[MT_RANK_RESERVED] > reserved->lower &&
+        (double)(rank->figure[MT_RANK_RESERVED] - reserved->lower) > limit[MT_RANK_RESERVED]) {
         o.odd |= MT_ODD_RESERVED;
         o.reserved_delta = rank->figure[MT_RANK_RESERVED] - reserved->median;
     }
-    o.outside_median = c->outside.median;
+    o.outside_median = c->outside.lower;
     o.unexplained = unexplained_of(rank);
-    o.unexplained_median = c->unexplained.median;
+    o.unexplained_median = c->unexplained.lower;
     if ((o.odd & MT_ODD_HIGH) && o.unexplained > o.unexplained_median &&
         (double)(o.unexplained - o.unexplained_median) > UNEXPLAINED_SHARE * (double)peak->median &&
         o.unexplained - o.unexplained_median > (uint64_t)o.delta / 4 * 3) {
@@ -382,7 +395,7 @@ static void find_ranges(struct comparison *c)
             c->scratch[n++] = cut_of(&c->r->ranks.v[i]);
         }
     }
-    c->cut = range_of(c->scratch, n).median;
+    c->cut = range_of(c->scratch, n).lower;
 }
 
 static int by_number(const void *a, const void *b)

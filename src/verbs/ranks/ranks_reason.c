@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a rank is odd, one sentence for each oddity. */
+#include <inttypes.h>
+
+#include "verbs/ranks/print.h"
+
+static const struct mt_rank *rank_of(const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+{
+    return &ranks->ranks.v[o->index];
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* ---- the reason, one sentence for each oddity ---- */
+
+static void add_sentence(struct mt_buf *b, const char *text)
+{
+    mt_buf_text(b, b->n ? " " : "");
+    mt_buf_text(b, text);
+}
+
+void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         uint32_t stack)
+{
+    struct mt_report one = *r;
+    one.stack_lines = 1;
+    mt_stack_label_inner(b, &ranks->names, stack, &one);
+}
+
+/* Which stack it is that has more allocations than in the median rank. */
+static void explain_more(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         const struct mt_rank_outlier *o)
+{
+    for (size_t i = 0; i < o->stacks.n; i++) {
+        const struct mt_rank_excess *e = &o->stacks.v[i];
+        if (e->stack && e->median_count && e->count > e->median_count) {
+            mt_buf_printf(b, " It keeps memory that the others free: %" PRIu64 " more of ",
+                          e->count - e->median_count);
+            mt_rank_stack_label(b, r, ranks, e->stack);
+            mt_buf_text(b, ".");
+            return;
+        }
+    }
+}
+
+/* Where the excess at the peak comes from. */
+static void explain_high(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                         const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
+{
+    uint64_t peak = rank_of(ranks, o)->figure[MT_RANK_PEAK];
+    bool highest = peak == x->figure[MT_RANK_PEAK].max;
+    mt_buf_printf(b, "Its peak is %s%s above the median.", highest ? "the highest, " : "",
+                  mt_report_size(r, (uint64_t)o->delta).s);
+    if (!rank_of(ranks, o)->knows_stacks) {
+        add_sentence(b, "These results hold no stacks: peak --json or the snapshot tells more.");
+    } else if (o->last_stage) {
+        add_sentence(b, "It is the last rank and holds the loss or output layer: the last stage of "
+                        "a pipeline is expected to be the fullest.");
+    } else if (o->larger + o->more + o->alone == 0) {
+        add_sentence(b, "The difference lies in memory without a stack, or below the rows of these "
+                        "results.");
+    } else if (o->larger >= o->more && o->larger >= o->alone) {
+        mt_buf_text(b, " The same allocations are ");
+        if (o->factor > 0) {
+            mt_buf_printf(b, "%.1f times as large as", o->factor);
+        } else {
+            mt_buf_text(b, "larger than");
+        }
+        mt_buf_text(b, " elsewhere: longer sequences or a larger batch.");
+    } else if (o->alone > o->more) {
+        mt_buf_printf(b, " %s of it lie in stacks that most other ranks do not have.",
+                      mt_report_size(r, o->alone).s);
+    } else {
+        explain_more(b, r, ranks, o);
+    }
+}
+
+static void explain_others(struct mt_buf *b, const struct mt_report *r,
+                           const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+{
+    const struct mt_rank *rank = rank_of(ranks, o);
+    if (o->odd & MT_ODD_LOW) {
+        mt_buf_printf(b, "Its peak is %s below the median: less work, or it stopped early.",
+                      mt_report_size(r, (uint64_t)-o->delta).s);
+    }
+    if (o->odd & MT_ODD_RESERVED) {
+        mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
+                      mt_report_size(r, o->reserved_delta).s);
+        add_sentence(b, rank->known >> MT_RANK_PEAK & 1
+                            ? "Its peak is like that of the others: fragmentation (memtool frag)."
+                            : "Its peak is not in these results: peak --json or the snapshot "
+                              "tells why.");
+    }
+    if (o->odd & MT_ODD_GROWS) {
+        mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
+                      b->n ? " " : "", mt_report_size(r, (uint64_t)rank->bytes_per_step).s);
+    }
+    if (o->odd & MT_ODD_OOM) {
+        add_sentence(b, "It ran out of memory; most others did not.");
+    }
+    if (o->odd & MT_ODD_OUTSIDE) {
+        mt_buf_printf(b,
+                      "%s%s on its device are not its own (median %s): contexts of other ranks "
+                      "that touched this device, or other programs. Each rank must choose its "
+                      "device before the first CUDA call.",
+                      b->n ? " " : "", mt_report_size(r, rank->outside_bytes).s,
+                      mt_report_size(r, o->outside_median).s);
+    }
+    if (o->odd & MT_ODD_TWO_DEVICES) {
+        mt_buf_printf(b,
+                      "%sIt also holds %s on device %" PRId32
+                      ": with one device a rank, that belongs to another one.",
+                      b->n ? " " : "", mt_report_size(r, rank->second_bytes).s,
+                      rank->second_device);
+    }
+    if (o->odd & MT_ODD_UNEXPLAINED) {
+        mt_buf_printf(b, "%s%s more than elsewhere have no stack.", b->n ? " " : "",
+                      mt_report_size(r, above(o->unexplained, o->unexplained_median)).s);
+    }
+}
+
+void mt_rank_reason(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
+                    const struct mt_ranks_result *x, const struct mt_rank_outlier *o)
+{
+    mt_buf_reset(b);
+    if (o->odd & MT_ODD_HIGH) {
+        explain_high(b, r, ranks, x, o);
+    }
+    explain_others(b, r, ranks, o);
+}
