@@ -21,6 +21,7 @@ extern const struct mt_command mt_cmd_trace_plot;
 extern const struct mt_command mt_cmd_segment_plot;
 extern const struct mt_command mt_cmd_ranks;
 extern const struct mt_command mt_cmd_check;
+extern const struct mt_command mt_cmd_history;
 extern const struct mt_command mt_cmd_estimate;
 extern const struct mt_command mt_cmd_explain;
 extern const struct mt_command mt_cmd_convert;
@@ -49,6 +50,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_segment_plot,
     &mt_cmd_ranks,
     &mt_cmd_check,
+    &mt_cmd_history,
     &mt_cmd_estimate,
     &mt_cmd_explain,
     &mt_cmd_convert,

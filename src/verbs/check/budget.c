@@ -30,6 +30,12 @@ const char *mt_budget_rule_option(enum mt_budget_rule rule)
 
 /* ---- measuring ---- */
 
+static uint64_t device_calls(const struct mt_trace_totals *t)
+{
+    return t->actions[MT_ACTION_SEGMENT_ALLOC] + t->actions[MT_ACTION_SEGMENT_FREE] +
+           t->actions[MT_ACTION_SEGMENT_MAP] + t->actions[MT_ACTION_SEGMENT_UNMAP];
+}
+
 static void measure_totals(struct mt_budget_facts *out, const struct mt_totals *t)
 {
     for (size_t i = 0; i < t->devices.n; i++) {
@@ -38,6 +44,7 @@ static void measure_totals(struct mt_budget_facts *out, const struct mt_totals *
         out->allocated = d->all.allocated > out->allocated ? d->all.allocated : out->allocated;
         out->frag = frag > out->frag ? frag : out->frag;
         out->ooms += d->trace.actions[MT_ACTION_OOM];
+        out->device_calls += device_calls(&d->trace);
     }
 }
 
@@ -181,6 +188,16 @@ static struct mt_budget_result check_calls(const struct mt_budget *b,
     return r;
 }
 
+/* The first run of a history has nothing to be compared with. */
+static struct mt_budget_result check_history(const struct mt_budget *b,
+                                             const struct mt_budget_facts *f)
+{
+    struct mt_budget_result r = at_most(MT_BUDGET_HISTORY, f->peak, b->history_limit);
+    r.is_unknown = !b->knows_history;
+    r.ok = r.is_unknown ? !b->unknown_breaks : r.ok;
+    return r;
+}
+
 static struct mt_budget_result check_one(const struct mt_budget *b, const struct mt_budget_facts *f,
                                          enum mt_budget_rule rule)
 {
@@ -188,6 +205,7 @@ static struct mt_budget_result check_one(const struct mt_budget *b, const struct
     case MT_BUDGET_MAX_PEAK: return at_most(rule, f->peak, b->max_peak);
     case MT_BUDGET_MAX_RESERVED: return at_most(rule, f->reserved, b->max_reserved);
     case MT_BUDGET_MAX_GROWTH: return check_growth(b, f);
+    case MT_BUDGET_HISTORY: return check_history(b, f);
     case MT_BUDGET_NO_OOM: return at_most(rule, f->ooms, 0);
     case MT_BUDGET_MAX_FRAG:
         return (struct mt_budget_result){.rule = rule,

@@ -15,6 +15,7 @@ struct mt_budget_facts {
     uint64_t allocated; /* block bytes at the end */
     double frag;        /* share of reserved that is neither allocated nor releasable at the end */
     uint64_t ooms;
+    uint64_t device_calls; /* segments taken from the driver and given back, of all devices */
     enum mt_leak_verdict leak;
     int64_t bytes_per_step; /* of the device that leaks most */
     bool has_steps;         /* what follows is known: some step comes after warm-up, or all do */
@@ -30,6 +31,7 @@ struct mt_budget_facts {
     X(MAX_GROWTH, "max_growth", "--max-growth")                                                    \
     X(MIN_HITS, "min_hits", "--min-hits")                                                          \
     X(MAX_DRIVER_CALLS, "max_driver_calls", "--max-driver-calls")                                  \
+    X(HISTORY, "history", "--history")                                                             \
     X(NO_OOM, "no_oom", "--no-oom")                                                                \
     X(NO_LEAKS, "no_leaks", "--no-leaks")
 
@@ -53,8 +55,10 @@ struct mt_budget {
     int64_t max_driver_calls;
     bool growth_is_share; /* max_growth is a share of the base's peak, else bytes */
     double max_growth;
-    uint64_t base_peak;  /* of the file to compare with */
-    bool unknown_breaks; /* a rule that cannot be decided counts as broken */
+    uint64_t base_peak;     /* of the file to compare with */
+    bool knows_history;     /* HISTORY: there is an entry to compare with */
+    uint64_t history_limit; /* the highest peak that it allows */
+    bool unknown_breaks;    /* a rule that cannot be decided counts as broken */
 };
 
 struct mt_budget_result {

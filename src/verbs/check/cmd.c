@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "support/mem.h"
+#include "verbs/check/check_history.h"
 #include "verbs/check/print.h"
 
 struct check_settings {
@@ -12,10 +13,18 @@ struct check_settings {
     struct mt_budget budget;
     const char *base;
     const char *junit;
+    const char *history;
+    const char *commit;
+    int against;
+    const char *against_commit;
+    int64_t last;
+    double percent;
+    uint64_t bytes;
     struct mt_filter filter;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
 
 /* ---- options: each sets its rule's bit ---- */
 
@@ -108,6 +117,8 @@ struct settings {
 
 #define AT(field) offsetof(struct settings, field)
 
+static const char *const AGAINST[] = {"best", "median", NULL};
+
 static const struct mt_option OPTIONS[] = {
     MT_OPT_CUSTOM(0, "max-peak", AT(check.budget), "SIZE", parse_max_peak,
                   "requested memory at its highest point", .common = true),
@@ -132,6 +143,20 @@ static const struct mt_option OPTIONS[] = {
                 "live memory may not rise step after step (memtool leaks)", .common = true),
     MT_OPT_FLAG(0, "strict", AT(check.budget.unknown_breaks),
                 "what a trace is too short to tell counts as broken", .common = true),
+    MT_OPT_TEXT(0, "history", AT(check.history), "FILE",
+                "compare the peak with the runs in FILE, and append this one as a line",
+                .common = true),
+    MT_OPT_TEXT(0, "commit", AT(check.commit), "ID",
+                "of this run, for --history (default: GITHUB_SHA or CI_COMMIT_SHA)"),
+    MT_OPT_CHOICE(0, "against", AT(check.against), AGAINST,
+                  "the run of --history that counts: best (default), or the median"),
+    MT_OPT_TEXT(0, "against-commit", AT(check.against_commit), "COMMIT",
+                "or the newest one whose commit begins so"),
+    MT_OPT_INT(0, "last", AT(check.last), "N", 1, 1e9, "the median of the last N runs only"),
+    MT_OPT_NUMBER(0, "tolerance", AT(check.percent), "PERCENT", 0, 1e6,
+                  "so much more than that is allowed (default 1)"),
+    MT_OPT_SIZE(0, "tolerance-bytes", AT(check.bytes), "SIZE",
+                "so many bytes are allowed where they are more than the per cent", .memory = true),
     MT_OPT_TEXT(0, "junit", AT(check.junit), "FILE", "write the results as JUnit XML too",
                 .common = true),
 };
@@ -155,10 +180,17 @@ const struct mt_command mt_cmd_check = {
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct settings),
+    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
 };
+
+static void defaults(void *settings)
+{
+    struct settings *x = settings;
+    x->check.percent = 1;
+}
 
 /* ---- measuring ---- */
 
@@ -178,7 +210,8 @@ static int measure(struct mt_cli *cli, const struct check_settings *x, const cha
         status = mt_filtered_check(&f, true, &err);
     }
     if (status == MT_OK) {
-        status = mt_budget_measure(facts, &s, &f, x->budget.rules, &err);
+        unsigned rules = x->budget.rules | (x->history ? 1u << MT_BUDGET_NO_LEAKS : 0);
+        status = mt_budget_measure(facts, &s, &f, rules, &err);
     }
     mt_filtered_release(&f);
     mt_snapshot_release(&s);
@@ -196,6 +229,10 @@ static int check_file(struct mt_cli *cli, const struct check_settings *x, const 
         return code;
     }
     o->n = mt_budget_check(&x->budget, &facts, o->results);
+    if (x->history) {
+        int kept = mt_check_history_add(cli, x->history, x->commit, file, &facts);
+        code = kept ? kept : code;
+    }
     return code ? code : !mt_check_ok(o);
 }
 
@@ -262,10 +299,24 @@ static int settle(struct mt_cli *cli, struct settings *all)
     struct mt_budget *b = &x->budget;
     b->rules |= all->flags.no_oom ? 1u << MT_BUDGET_NO_OOM : 0;
     b->rules |= all->flags.no_leaks ? 1u << MT_BUDGET_NO_LEAKS : 0;
+    b->rules |= x->history ? 1u << MT_BUDGET_HISTORY : 0;
     if (!b->rules) {
-        return mt_cli_usage(cli,
-                            "no budget given: --max-peak, --max-reserved, --max-frag, "
-                            "--max-growth, --min-hits, --max-driver-calls, --no-oom or --no-leaks");
+        return mt_cli_usage(
+            cli, "no budget given: --max-peak, --max-reserved, --max-frag, "
+                 "--max-growth, --min-hits, --max-driver-calls, --history, --no-oom or --no-leaks");
+    }
+    if (x->history) {
+        struct mt_history_rule rule = {.against = x->against_commit ? MT_AGAINST_COMMIT
+                                                  : x->against == 1 ? MT_AGAINST_MEDIAN
+                                                                    : MT_AGAINST_BEST,
+                                       .commit = x->against_commit,
+                                       .last = (uint64_t)x->last,
+                                       .percent = x->percent,
+                                       .bytes = x->bytes};
+        int read = mt_check_history_limit(cli, x->history, &rule, b);
+        if (read) {
+            return read;
+        }
     }
     bool growth = b->rules >> MT_BUDGET_MAX_GROWTH & 1;
     if (growth != (x->base != NULL)) {

@@ -70,6 +70,14 @@ static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_bud
     switch (x->rule) {
     case MT_BUDGET_MAX_PEAK: say_bytes(b, r, "peak", x); break;
     case MT_BUDGET_MAX_RESERVED: say_bytes(b, r, "reserved", x); break;
+    case MT_BUDGET_HISTORY:
+        if (x->is_unknown) {
+            mt_buf_printf(b, "peak %s is the first of its history", mt_report_size(r, x->found).s);
+        } else {
+            mt_buf_printf(b, "peak %s, the history allows %s", mt_report_size(r, x->found).s,
+                          mt_report_size(r, x->limit).s);
+        }
+        break;
     case MT_BUDGET_MAX_GROWTH: say_growth(b, r, x); break;
     case MT_BUDGET_MIN_HITS:
     case MT_BUDGET_MAX_DRIVER_CALLS: say_price(b, x); break;

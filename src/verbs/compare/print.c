@@ -365,16 +365,21 @@ static enum mt_status print_one(const struct mt_report *r, const struct mt_compa
     return c->segments ? segment_table(r, c, err) : MT_OK;
 }
 
-static void say_moment(const struct mt_report *r, const struct mt_compare_options *o)
+static bool say_moment(const struct mt_report *r, const struct mt_compare_options *o)
 {
-    fputs(o->at.kind == MT_AT_EVENT ? "Compared at event " : "Compared at ", r->out);
-    mt_text_put(r, o->at.text ? o->at.text : mt_moment_name(o->at.kind));
-    fputs(mt_compare_is_of_dump(o)            ? ": the blocks of each dump\n"
-          : o->at.kind == MT_AT_END           ? ": what is left when each trace ends\n"
-          : o->at.kind == MT_AT_PEAK          ? ": each file where most is alive\n"
-          : mt_moment_needs_trace(o->at.kind) ? ": each file at its own\n"
-                                              : "\n",
-          r->out);
+    enum mt_moment_kind kind = o->at.kind;
+    struct mt_buf b = {0};
+    mt_buf_text(&b, kind == MT_AT_EVENT ? "Compared at event " : "Compared at ");
+    mt_text_safe(&b, mt_str_from(o->at.text ? o->at.text : mt_moment_name(kind)));
+    mt_buf_text(&b, mt_compare_is_of_dump(o)      ? ": the blocks of each dump"
+                    : kind == MT_AT_END           ? ": what is left when each trace ends"
+                    : kind == MT_AT_PEAK          ? ": each file where most is alive"
+                    : mt_moment_needs_trace(kind) ? ": each file at its own"
+                                                  : "");
+    mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
+    bool ok = !b.failed;
+    mt_buf_release(&b);
+    return ok;
 }
 
 enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comparison *list,
@@ -383,8 +388,8 @@ enum mt_status mt_report_compare(const struct mt_report *r, const struct mt_comp
     if (r->json) {
         return mt_report_compare_json(r, list, n, err);
     }
-    if (!r->separator) {
-        say_moment(r, list->options);
+    if (!r->separator && !say_moment(r, list->options)) {
+        return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < n; i++) {
         if (i) {
