@@ -119,6 +119,33 @@ static int run_help(struct mt_cli *cli, const char *verb)
     return 0;
 }
 
+/* A file where the verb stands: says which verbs that is taken for, and runs them. */
+static int run_obvious(struct mt_cli *cli, const struct mt_common *common, size_t n, char **args)
+{
+    const char *verbs[2];
+    size_t n_verbs = mt_cli_obvious_verbs(args, n, verbs);
+    if (!n_verbs) {
+        return mt_cli_unknown_verb(cli, args[0]);
+    }
+    int worst = 0;
+    mt_cli_note(cli, common, "no verb given: this is memtool %s%s%s", verbs[0],
+                n_verbs > 1 ? ", then memtool " : "", n_verbs > 1 ? verbs[1] : "");
+    char **all = mt_cli_realloc(NULL, n + 2, sizeof *all);
+    for (size_t i = 0; i < n_verbs && worst == 0; i++) {
+        const struct mt_command *c = mt_command_find(verbs[i]);
+        all[0] = args[0]; /* the verb; getopt looks behind it */
+        for (size_t k = 0; k <= n; k++) {
+            all[k + 1] = args[k];
+        }
+        if (i) {
+            fputc('\n', cli->out);
+        }
+        worst = run_command(cli, c, (int)n + 1, all);
+    }
+    mt_mem_free(all);
+    return worst;
+}
+
 int mt_cli_dispatch(struct mt_cli *cli, int argc, char **argv)
 {
     char **args = mt_cli_realloc(NULL, (size_t)argc + 2, sizeof *args);
@@ -130,11 +157,12 @@ int mt_cli_dispatch(struct mt_cli *cli, int argc, char **argv)
     }
     const struct mt_command *c = n ? mt_command_find(args[0]) : NULL;
     if (code == 0) {
-        code = c                                           ? run_command(cli, c, n, args)
-               : n == 0                                    ? run_without_verb(cli, &common)
-               : strcmp(args[0], "help") == 0              ? run_help(cli, args[1])
-               : strcmp(args[0], "version") == 0 && n == 1 ? print_version(cli)
-                                                           : mt_cli_unknown_verb(cli, args[0]);
+        code = c                              ? run_command(cli, c, n, args)
+               : n == 0                       ? run_without_verb(cli, &common)
+               : strcmp(args[0], "help") == 0 ? run_help(cli, args[1])
+               : strcmp(args[0], "version") == 0 && n == 1
+                   ? print_version(cli)
+                   : run_obvious(cli, &common, (size_t)n, args);
     }
     mt_mem_free(args);
     return code;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* memtool FILE: what is meant without a verb. Only names of files that exist are taken for that, so
+ * that a verb that is misspelt is told as such. */
+#include "cli/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support/str.h"
+
+/* By the first bytes: pickle (protocol 2 and above, or 0 and 1), zip, JSON, HTML. What is packed is
+ * told by its name. */
+static bool looks_like_snapshot(const char *path)
+{
+    unsigned char head[2] = {0};
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) {
+        fclose(f);
+    }
+    if (n == 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        struct mt_str name = mt_str_from(path);
+        return mt_str_find(name, MT_STR(".log")) == SIZE_MAX &&
+               mt_str_find(name, MT_STR(".txt")) == SIZE_MAX;
+    }
+    return n && (head[0] == 0x80 || memchr("P{<(]}", head[0], 6) ||
+                 (head[0] == '[' && (head[1] == '{' || head[1] == ']')));
+}
+
+struct named {
+    size_t files, folders, snapshots;
+    bool report; /* --json and the like: one report, not two */
+};
+
+static void look_at(struct named *x, const char *arg)
+{
+    static const char *const REPORT[] = {"--json", "--csv", "--tsv", "--output", "-o"};
+    struct stat st;
+    for (size_t i = 0; i < MT_COUNT(REPORT); i++) {
+        x->report |= strncmp(arg, REPORT[i], strlen(REPORT[i])) == 0;
+    }
+    if (arg[0] == '-' || stat(arg, &st) != 0) {
+        return;
+    }
+    bool folder = S_ISDIR(st.st_mode);
+    x->files++;
+    x->folders += folder;
+    x->snapshots += !folder && looks_like_snapshot(arg);
+}
+
+size_t mt_cli_obvious_verbs(char *const *args, size_t n, const char *verbs[2])
+{
+    struct named x = {0};
+    struct stat st;
+    if (!n || stat(args[0], &st) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        look_at(&x, args[i]);
+    }
+    bool one = x.files == 1 && x.snapshots == 1;
+    verbs[0] = x.folders               ? "ranks"
+               : x.snapshots < x.files ? "triage"
+               : x.files > 1           ? "compare"
+               : one && x.report       ? "peak"
+                                       : "info";
+    verbs[1] = "peak";
+    return strcmp(verbs[0], "info") == 0 ? 2 : 1;
+}
