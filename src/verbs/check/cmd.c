@@ -12,7 +12,7 @@ struct check_settings {
     struct mt_common common;
     struct mt_budget budget;
     const char *base;
-    const char *junit;
+    const char *junit, *sarif;
     const char *history;
     const char *commit;
     int against;
@@ -159,6 +159,7 @@ static const struct mt_option OPTIONS[] = {
                 "so many bytes are allowed where they are more than the per cent", .memory = true),
     MT_OPT_TEXT(0, "junit", AT(check.junit), "FILE", "write the results as JUnit XML too",
                 .common = true),
+    MT_OPT_TEXT(0, "sarif", AT(check.sarif), "FILE", "write what is broken as SARIF too"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -242,17 +243,20 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-static int write_junit(struct mt_cli *cli, const struct check_settings *x,
-                       const struct mt_check_outcome *outcomes, size_t n)
+/* `path` NULL: not asked for. */
+static int write_too(struct mt_cli *cli, const struct check_settings *x, const char *path,
+                     enum mt_status (*write)(FILE *to, const struct mt_check_outcome *outcomes,
+                                             size_t n, struct mt_error *err),
+                     const struct mt_check_outcome *outcomes, size_t n)
 {
     struct mt_error err;
     struct mt_cli_output o;
-    if (!x->junit) {
+    if (!path) {
         return 0;
     }
-    enum mt_status status = mt_cli_output_open(cli, &x->common, x->junit, &o, &err);
+    enum mt_status status = mt_cli_output_open(cli, &x->common, path, &o, &err);
     if (status == MT_OK) {
-        status = mt_report_check_junit(o.stream, outcomes, n, &err);
+        status = write(o.stream, outcomes, n, &err);
         if (status == MT_OK) {
             status = mt_cli_output_commit(&o, &err);
         } else {
@@ -288,7 +292,8 @@ static int check_all(struct mt_cli *cli, const struct check_settings *x, char **
         code = worse(code, check_file(cli, x, files[i], &outcomes[i]));
         code = worse(code, print(&r, &outcomes[i], n > 1, cli));
     }
-    code = worse(code, write_junit(cli, x, outcomes, n));
+    code = worse(code, write_too(cli, x, x->junit, mt_report_check_junit, outcomes, n));
+    code = worse(code, write_too(cli, x, x->sarif, mt_report_check_sarif, outcomes, n));
     struct mt_error err;
     return mt_cli_output_commit(&o, &err) == MT_OK ? code : mt_cli_fail(cli, NULL, &err);
 }

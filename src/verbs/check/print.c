@@ -65,7 +65,7 @@ static void say_price(struct mt_buf *b, const struct mt_budget_result *x)
     }
 }
 
-static void say(struct mt_buf *b, const struct mt_report *r, const struct mt_budget_result *x)
+void mt_check_say(struct mt_buf *b, const struct mt_report *r, const struct mt_budget_result *x)
 {
     switch (x->rule) {
     case MT_BUDGET_MAX_PEAK: say_bytes(b, r, "peak", x); break;
@@ -112,7 +112,7 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
     for (size_t i = 0; i < o->n; i++) {
         if (ok || !o->results[i].ok) {
             mt_buf_text(&b, before);
-            say(&b, r, &o->results[i]);
+            mt_check_say(&b, r, &o->results[i]);
             before = ", ";
         }
     }
@@ -121,7 +121,7 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
     mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
     for (size_t i = 0; r->verbose && i < o->n; i++) {
         mt_buf_reset(&b);
-        say(&b, r, &o->results[i]);
+        mt_check_say(&b, r, &o->results[i]);
         failed |= b.failed;
         mt_report_line(r, 9, "  %-6s %-18s %s",
                        !o->results[i].ok          ? "broken"
@@ -213,7 +213,7 @@ static void junit_case(struct mt_buf *b, const struct mt_check_outcome *o,
     xml_attribute(b, "classname", mt_str_from(o->file));
     xml_attribute(b, "name", mt_str_from(x ? mt_budget_rule_name(x->rule) : "read"));
     if (x) {
-        say(&message, &plain, x);
+        mt_check_say(&message, &plain, x);
     }
     if (x && x->ok && x->is_unknown) {
         mt_buf_text(b, ">\n      <skipped");
