@@ -246,6 +246,9 @@ bool mt_cli_note_damage(struct mt_cli *cli, const struct mt_common *common, cons
 struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *common,
                                const char *file);
 
+/* The value of an environment variable, NULL where it is not set. */
+const char *mt_cli_environment(const char *name);
+
 /* Output to a file: begins one that has no name yet (refuses to overwrite without force); commit
  * names it `path`, abandon lets it go. "-" and NULL are stdout. */
 struct mt_cli_output {

@@ -53,9 +53,9 @@ void mt_cli_note_release(struct mt_cli *cli, const struct mt_common *common,
 enum mt_status mt_cli_check_told(const struct mt_cli *cli, const struct mt_snapshot *s,
                                  struct mt_error *err) MT_NODISCARD;
 
-/* The verbs that `memtool FILE...` stands for: triage of a log, info and peak of a snapshot, compare
- * of several, ranks of a folder. How many of verbs[] are to be run one after the other; 0 when
- * args[0] is no file. */
+/* The verbs that `memtool FILE...` stands for: triage of a log, info and peak of a snapshot,
+ * compare of several, ranks of a folder. How many of verbs[] are to be run one after the other; 0
+ * when args[0] is no file. */
 size_t mt_cli_obvious_verbs(char *const *args, size_t n, const char *verbs[2]);
 
 #endif

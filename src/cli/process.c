@@ -238,3 +238,8 @@ int mt_cli_close(struct mt_cli *cli, int exit_code)
     }
     return exit_code;
 }
+
+const char *mt_cli_environment(const char *name)
+{
+    return getenv(name);
+}

@@ -42,7 +42,7 @@ static const char *commit_of(const char *given)
 {
     static const char *const NAMES[] = {"GITHUB_SHA", "CI_COMMIT_SHA"};
     for (size_t i = 0; !given && i < MT_COUNT(NAMES); i++) {
-        given = getenv(NAMES[i]);
+        given = mt_cli_environment(NAMES[i]);
     }
     return given ? given : "";
 }
@@ -50,7 +50,7 @@ static const char *commit_of(const char *given)
 /* SOURCE_DATE_EPOCH, where it is set, is the time of what is built: reproducible. */
 static void time_text(char *out, size_t size)
 {
-    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    const char *fixed = mt_cli_environment("SOURCE_DATE_EPOCH");
     time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
     struct tm parts;
     if (!gmtime_r(&now, &parts) || !strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &parts)) {

@@ -207,7 +207,8 @@ static enum mt_status json(const struct mt_report *r, const struct judged *x, st
 
 /* ---- the verb ---- */
 
-static void judge(struct judged *x, const struct history_settings *o, const struct mt_run_history *h)
+static void judge(struct judged *x, const struct history_settings *o,
+                  const struct mt_run_history *h)
 {
     struct mt_history_rule rule = {.against = o->commit         ? MT_AGAINST_COMMIT
                                               : o->against == 1 ? MT_AGAINST_MEDIAN
