@@ -26,7 +26,7 @@ struct mt_byte_source {
 
 enum {
     MT_INPUT_WINDOW = 256 * 1024,
-    MT_INPUT_ITEM = 64 << 20, /* bytes that may be contiguous: the longest string */
+    MT_INPUT_ITEM = 67108864, /* bytes that may be contiguous, 64 MiB: the longest string */
     MT_INPUT_PAD =
         16 /* zero bytes that may be read behind `end`: operands are decoded before the check */
 };

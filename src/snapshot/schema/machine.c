@@ -93,7 +93,7 @@ static enum mt_status allow_number(const struct mt_machine *m, size_t n)
 /* Short strings pack badly, so that a small file has few of them. */
 static enum mt_status allow_string(struct mt_machine *m, uint32_t id, size_t n)
 {
-    enum { LONG_STRING = 256, FREE_BYTES = 256 << 20, BYTES_PER_BYTE = 8 };
+    enum { LONG_STRING = 256, FREE_BYTES = 268435456, BYTES_PER_BYTE = 8 };
     if (MT_LIKELY(n < LONG_STRING) || id <= m->newest_string) {
         return MT_OK;
     }
