@@ -94,7 +94,7 @@ static enum mt_status find_step(const struct mt_replay *r, uint64_t step, size_t
 {
     struct mt_periods p = {0};
     struct mt_period_options detect = {0};
-    enum mt_status status = mt_periods_find(&p, r->snapshot, r, &detect, err);
+    enum mt_status status = mt_periods_find(&p, r, &detect, err);
     size_t n = status == MT_OK ? mt_periods_count(&p) : 0;
     if (status == MT_OK && step >= n) {
         status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,

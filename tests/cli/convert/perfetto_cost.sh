@@ -9,6 +9,6 @@ marks += [{"name": "b", "stage": "END", "device": 0, "time_us": i} for i in rang
 with open("marks.pickle", "wb") as f:
     pickle.dump({"segments": [], "device_traces": [events], "external_annotations": marks}, f)
 END
-ulimit -t 9
+ulimit -t 2
 timeout 30 "$MEMTOOL" convert -q --format perfetto -o marks.json marks.pickle
 echo "exit $?"
