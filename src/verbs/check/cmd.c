@@ -85,7 +85,7 @@ static enum mt_status parse_max_calls(void *field, const char *text, struct mt_e
     b->rules |= 1u << MT_BUDGET_MAX_DRIVER_CALLS;
     bool ok = mt_u64_parse(mt_str_from(text), &n) && n <= INT64_MAX;
     b->max_driver_calls = ok ? (int64_t)n : 0;
-    return ok ? MT_OK : wrong(err, text, "a number of calls");
+    return ok ? MT_OK : wrong(err, text, "a number of calls from 0 to 2^63 - 1");
 }
 
 static enum mt_status parse_max_growth(void *field, const char *text, struct mt_error *err)
