@@ -131,7 +131,10 @@ struct mt_alloc {
     MT_VEC(struct bin *) bins; /* slot 0 is NULL */
     MT_VEC(struct pair) pairs;
     uint32_t last_pair;
-    struct bin *recent[2]; /* [small]: of the default pools, used last; NULL: none yet */
+    uint32_t dead_pair;        /* no pair before it can be used again */
+    struct mt_idmap pair_at;   /* hash of the id of a private pool -> its pair */
+    bool pair_hashes_coincide; /* two living pools once had one hash: pair_at does not tell */
+    struct bin *recent[2];     /* [small]: of the default pools, used last; NULL: none yet */
     struct addr_table by_addr;
 
     MT_VEC(struct use) uses; /* slot 0 is unused */
@@ -339,6 +342,8 @@ static inline void mt_addr_table_clear(struct mt_alloc *a, uint32_t slot)
 uint32_t mt_pair_get(struct mt_alloc *a, struct mt_alloc_pool_id id);
 /* The same, or UINT32_MAX when there is none. */
 uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id);
+/* A private pool is over, its place free for another. */
+void mt_pair_end(struct mt_alloc *a, uint32_t pair);
 /* The bin of (pair, small, stream), made when there is none; 0 when out of memory. */
 uint32_t mt_bin_get(struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);
 uint32_t mt_bin_find(const struct mt_alloc *a, uint32_t pair, bool small, uint64_t stream);

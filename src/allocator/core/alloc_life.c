@@ -24,6 +24,7 @@ enum mt_status mt_alloc_new(const struct mt_alloc_options *o, struct mt_alloc **
     if (!a) {
         return mt_fail_nomem(err);
     }
+    a->dead_pair = 1;
     a->device = o->device;
     a->observer = o->observer;
     a->find_by_addr = o->find_by_addr;
@@ -102,6 +103,7 @@ void mt_alloc_delete(struct mt_alloc *a)
     mt_vec_release(&a->segments);
     mt_vec_release(&a->bins);
     mt_vec_release(&a->pairs);
+    mt_idmap_release(&a->pair_at);
     mt_vec_release(&a->captures);
     mt_vec_release(&a->scratch);
     mt_mem_free(a->by_addr.slots);

@@ -10,6 +10,12 @@ static bool same_id(struct mt_alloc_pool_id x, struct mt_alloc_pool_id y)
     return x.a == y.a && x.b == y.b;
 }
 
+/* Nobody who writes a file knows the address, so nobody can aim at one hash. */
+static uint64_t hash_of(const struct mt_alloc *a, struct mt_alloc_pool_id id)
+{
+    return mt_hash_mix((uint64_t)id.a ^ (uint64_t)(uintptr_t)a, (uint64_t)id.b);
+}
+
 uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id)
 {
     if (id.a == 0 && id.b == 0) {
@@ -17,6 +23,10 @@ uint32_t mt_pair_find(const struct mt_alloc *a, struct mt_alloc_pool_id id)
     }
     if (same_id(a->pairs.v[a->last_pair].id, id) && a->pairs.v[a->last_pair].alive) {
         return a->last_pair;
+    }
+    const uint32_t *at = mt_idmap_find(&a->pair_at, hash_of(a, id));
+    if (!a->pair_hashes_coincide) {
+        return at && same_id(a->pairs.v[*at].id, id) ? *at : UINT32_MAX;
     }
     for (size_t i = 1; i < a->pairs.n; i++) {
         if (a->pairs.v[i].alive && same_id(a->pairs.v[i].id, id)) {
@@ -33,18 +43,31 @@ uint32_t mt_pair_get(struct mt_alloc *a, struct mt_alloc_pool_id id)
         a->last_pair = i;
         return i;
     }
-    for (i = 1; i < a->pairs.n && a->pairs.v[i].alive; i++) {
+    for (i = a->dead_pair; i < a->pairs.n && a->pairs.v[i].alive; i++) {
     }
+    a->dead_pair = i;
     if (i == a->pairs.n) {
         struct pair none = {.id = {0, 0}};
         if (a->pairs.n >= UINT32_MAX - 1 || !mt_vec_push(&a->pairs, none)) {
             return UINT32_MAX;
         }
     }
+    uint64_t hash = hash_of(a, id);
+    a->pair_hashes_coincide |= mt_idmap_find(&a->pair_at, hash) != NULL;
+    if (!mt_idmap_put(&a->pair_at, hash, i)) {
+        return UINT32_MAX;
+    }
     a->pairs.v[i].id = id;
     a->pairs.v[i].alive = true;
     a->last_pair = i;
     return i;
+}
+
+void mt_pair_end(struct mt_alloc *a, uint32_t pair)
+{
+    a->pairs.v[pair].alive = false;
+    mt_idmap_remove(&a->pair_at, hash_of(a, a->pairs.v[pair].id), NULL);
+    a->dead_pair = pair < a->dead_pair ? pair : a->dead_pair;
 }
 
 /* Where `stream` stands, or would stand, in the pool's list. */

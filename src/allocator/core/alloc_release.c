@@ -82,7 +82,9 @@ static enum mt_status release_private(struct mt_alloc *a, uint32_t p, struct mt_
 {
     MT_TRY(release_pool(a, p, true, err));
     MT_TRY(release_pool(a, p, false, err));
-    a->pairs.v[p].alive = a->pairs.v[p].segments > 0;
+    if (a->pairs.v[p].segments <= 0) {
+        mt_pair_end(a, p);
+    }
     return MT_OK;
 }
 
