@@ -118,13 +118,11 @@ static void add_divisions(struct mt_buf *b, const struct mt_snapshot *s, const s
 }
 
 static void add_setting(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
-                        struct mt_str key, const struct mt_value *v)
+                        bool unlimited, struct mt_str key, const struct mt_value *v)
 {
     bool is_split = mt_str_equal(key, MT_STR("max_split_size"));
     bool is_threshold = mt_str_equal(key, MT_STR("garbage_collection_threshold"));
-    struct mt_settings known;
-    mt_settings_get(s, 0, &known);
-    if (is_split && known.max_split_size_is_unlimited) {
+    if (is_split && unlimited) {
         mt_buf_text(b, "unlimited");
     } else if (is_threshold && v->kind == MT_VALUE_FLOAT && v->u.f <= 0) {
         mt_buf_text(b, "off");
@@ -141,6 +139,8 @@ static enum mt_status all_settings(const struct mt_report *r, const struct mt_sn
                                    struct mt_error *err)
 {
     const struct mt_value *dict = &s->values[s->settings];
+    struct mt_settings known;
+    mt_settings_get(s, 0, &known);
     struct mt_table *t = mt_table_new();
     struct mt_buf b = {0};
     if (!t) {
@@ -156,7 +156,7 @@ static enum mt_status all_settings(const struct mt_report *r, const struct mt_sn
         mt_text_safe(&b, name);
         mt_table_buf(t, &b);
         mt_buf_reset(&b);
-        add_setting(&b, r, s, name, key + 1);
+        add_setting(&b, r, s, known.max_split_size_is_unlimited, name, key + 1);
         mt_table_buf(t, &b);
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 4, err);
