@@ -370,7 +370,14 @@ static int simulate_file(struct work *w, const char *file)
         return mt_cli_fail(w->cli, file, &err);
     }
     const struct mt_common *common = &w->x->common;
-    if (w->devices.n == 0 && (common->json || common->csv || common->tsv || common->output)) {
+    if (w->devices.n == 0 && common->output) {
+        mt_fail(&err, MT_FORMAT, MT_NO_OFFSET,
+                "no recorded events to replay: there is nothing to write");
+        mt_hint(&err, "the history was not recorded: %s switches it on",
+                mt_history_switch(w->snapshot));
+        return mt_cli_fail(w->cli, file, &err);
+    }
+    if (w->devices.n == 0 && (common->json || common->csv || common->tsv)) {
         mt_cli_note(w->cli, common,
                     "%s: no recorded events to replay: the history was not recorded (%s switches "
                     "it on)",

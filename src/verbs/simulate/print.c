@@ -5,6 +5,7 @@
 #include "verbs/simulate/print.h"
 #include "print/figures.h"
 #include "print/labels.h"
+#include "support/safe_char.h"
 
 const char *mt_sim_verdict_word(enum mt_sim_verdict v)
 {
@@ -284,9 +285,21 @@ static enum mt_status print_runs(const struct mt_report *r, const struct mt_sim_
 
 /* ---- what it comes to ---- */
 
-static const char *name_of(const struct mt_sim_run *run)
+/* The settings, safe for a terminal: those of the recording are text of the file. */
+struct run_name {
+    char s[4 * sizeof((struct mt_sim_run *)0)->conf]; /* \x1b for a byte, at the most */
+};
+
+static struct run_name name_of(const struct mt_sim_run *run)
 {
-    return run->conf[0] ? run->conf : "defaults";
+    struct run_name name = {"defaults"};
+    struct mt_buf b = {0};
+    mt_text_safe(&b, mt_str_from(run->conf));
+    if (run->conf[0]) {
+        snprintf(name.s, sizeof name.s, "%s", b.failed ? "?" : mt_buf_view(&b).p);
+    }
+    mt_buf_release(&b);
+    return name;
 }
 
 static void print_oom(const struct mt_report *r, const struct mt_sim_result *v,
@@ -296,7 +309,7 @@ static void print_oom(const struct mt_report *r, const struct mt_sim_result *v,
     bool several = run->n_ooms > 1;
     struct mt_sentence b = {0};
     mt_sentence_add(&b, "  %s: out of memory at event %s: %s asked for",
-                    run->recorded && !v->watched ? "as recorded" : name_of(run),
+                    run->recorded && !v->watched ? "as recorded" : name_of(run).s,
                     mt_count_text(oom->event).s, mt_report_size(r, oom->size).s);
     if (!run->of_trace) {
         mt_sentence_add(&b, ", largest free block %s", mt_report_size(r, oom->largest_hole).s);
@@ -335,11 +348,11 @@ static void print_served(const struct mt_report *r, const struct mt_sim_result *
         others += k > i && same_served(&v->runs[k], run);
     }
     if (!others) {
-        mt_sentence_add(&b, "  %s serves ", name_of(run));
+        mt_sentence_add(&b, "  %s serves ", name_of(run).s);
     } else if (others + 2 == v->n_runs) {
         mt_sentence_add(&b, "  each of these settings serves ");
     } else {
-        mt_sentence_add(&b, "  %s and %zu other setting%s serve ", name_of(run), others,
+        mt_sentence_add(&b, "  %s and %zu other setting%s serve ", name_of(run).s, others,
                         plural(others));
     }
     mt_sentence_add(&b, "%s request%s that failed in the recording",
@@ -371,7 +384,7 @@ static void print_assumptions(const struct mt_report *r, const struct mt_sim_res
         print_served(r, v, i);
     }
     if (a->frees_ignored) {
-        mt_report_line(r, 4, "  %s: %s free%s of memory that it refused %s ignored", name_of(run),
+        mt_report_line(r, 4, "  %s: %s free%s of memory that it refused %s ignored", name_of(run).s,
                        mt_count_text(a->frees_ignored).s, plural(a->frees_ignored),
                        a->frees_ignored == 1 ? "is" : "are");
     }
@@ -401,6 +414,16 @@ static bool reserves_less(const struct mt_sim_run *run, const struct mt_sim_run 
     return run->peak.reserved < recorded->peak.reserved - recorded->peak.reserved / 100;
 }
 
+/* Whether a shell takes it in double quotes as it is. */
+static bool is_plain(struct mt_str s)
+{
+    size_t n = 0;
+    while (n < s.n && !strchr("\"$`\\!", s.p[n])) {
+        n++;
+    }
+    return n == s.n && mt_str_ascii(s) == s.n;
+}
+
 static void print_how_to(const struct mt_report *r, const struct mt_sim_result *v,
                          const struct mt_sim_run *run)
 {
@@ -414,6 +437,9 @@ static void print_how_to(const struct mt_report *r, const struct mt_sim_result *
         return;
     }
     size_t all = sizeof words + strlen("export =\"\"") + strlen(v->variable) + strlen(run->conf);
+    if (!is_plain(mt_str_from(run->conf))) {
+        return; /* to be copied into a shell: what the file's text would do there is not known */
+    }
     bool below = r->width && all > (size_t)r->width; /* a command stays whole */
     fprintf(r->out, "%s%sexport %s=\"%s\"\n", words, below ? "\n    " : " ", v->variable,
             run->conf);
@@ -428,7 +454,7 @@ static void print_saving(const struct mt_report *r, const struct mt_sim_run *bes
             r, 4,
             "  None of these settings would have avoided the failure; %s only reserves %s "
             "less at the peak.",
-            name_of(best), mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
+            name_of(best).s, mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
     } else {
         mt_report_line(r, 4, "  None of these settings would have avoided the failure.");
     }
@@ -443,7 +469,7 @@ static void print_cure(const struct mt_report *r, const struct mt_sim_result *v,
         return;
     }
     mt_report_line(
-        r, 4, "  %s would have served what failed%s.", name_of(best),
+        r, 4, "  %s would have served what failed%s.", name_of(best).s,
         best->verdict == MT_SIM_FITS ? "" : "; whether the run would have ended well is not known");
     mt_report_line(
         r, 4, "  If memory grows step after step, that only puts it off: memtool leaks tells.");
@@ -480,13 +506,13 @@ static void print_advice(const struct mt_report *r, const struct mt_sim_result *
             mt_report_line(r, 4, "  Within the bounds that were given, none of these fits.");
         } else {
             mt_report_line(r, 4, "  Within the bounds that were given, the best is: %s (%s).",
-                           name_of(best),
+                           name_of(best).s,
                            best->verdict == MT_SIM_FITS ? "fits" : "nothing recorded is refused");
         }
     } else if (recorded->verdict == MT_SIM_OUT_OF_MEMORY) {
         print_cure(r, v, best, recorded);
     } else if (reserves_less(best, recorded) && best->verdict == MT_SIM_FITS) {
-        mt_report_line(r, 4, "  Best of these: %s reserves %s less at the peak.", name_of(best),
+        mt_report_line(r, 4, "  Best of these: %s reserves %s less at the peak.", name_of(best).s,
                        mt_report_size(r, recorded->peak.reserved - best->peak.reserved).s);
         print_how_to(r, v, best);
     } else if (best->verdict == MT_SIM_OUT_OF_MEMORY) {
