@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "cli/command.h"
 #include "support/mem.h"
 #include "verbs/check/check_history.h"
@@ -266,6 +268,15 @@ static int write_too(struct mt_cli *cli, const struct check_settings *x, const c
     return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
 }
 
+/* Once the JUnit file has its name, and before the report gets one. */
+static bool is_junit_file(const struct check_settings *x)
+{
+    struct stat report, junit;
+    return x->junit && x->common.output && stat(x->common.output, &report) == 0 &&
+           S_ISREG(report.st_mode) && stat(x->junit, &junit) == 0 &&
+           report.st_ino == junit.st_ino && report.st_dev == junit.st_dev;
+}
+
 static int print(struct mt_report *r, const struct mt_check_outcome *o, bool one_line,
                  struct mt_cli *cli)
 {
@@ -295,6 +306,10 @@ static int check_all(struct mt_cli *cli, const struct check_settings *x, char **
     code = worse(code, write_too(cli, x, x->junit, mt_report_check_junit, outcomes, n));
     code = worse(code, write_too(cli, x, x->sarif, mt_report_check_sarif, outcomes, n));
     struct mt_error err;
+    if (is_junit_file(x)) {
+        mt_cli_output_abandon(&o);
+        return mt_cli_usage(cli, "check: --junit and -o name one file: the report has no place");
+    }
     return mt_cli_output_commit(&o, &err) == MT_OK ? code : mt_cli_fail(cli, NULL, &err);
 }
 
