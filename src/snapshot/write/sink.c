@@ -269,16 +269,21 @@ void mt_sink_fail(struct mt_sink *s, enum mt_status code, const char *why)
     }
 }
 
+enum mt_status mt_sink_over_limit(uint64_t bytes, struct mt_error *err)
+{
+    mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "the output would be larger than %s",
+            mt_size_text(bytes, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
+    return mt_hint(err, "a small file can unfold to any size; raise the limit with "
+                        "--max-output SIZE if you trust it");
+}
+
 enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err)
 {
     if (s->status == MT_OK) {
         empty_buffer(s, Z_FINISH);
     }
     if (s->status == MT_LIMIT && !s->why) {
-        mt_fail(err, MT_LIMIT, MT_NO_OFFSET, "the output would be larger than %s",
-                mt_size_text(s->limit, (struct mt_size_format){MT_UNIT_AUTO, false}).s);
-        return mt_hint(err, "a small file can unfold to any size; raise the limit with "
-                            "--max-output SIZE if you trust it");
+        return mt_sink_over_limit(s->limit, err);
     }
     if (s->status == MT_OUTPUT) {
         return mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "%s: %s", s->why, mt_stream_why(s->stream));

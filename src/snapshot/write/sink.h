@@ -44,6 +44,9 @@ void mt_sink_json_f64(struct mt_sink *s, double x);
  * holds. */
 void mt_sink_limit(struct mt_sink *s, uint64_t bytes);
 
+/* The error of a write beyond such a limit. */
+enum mt_status mt_sink_over_limit(uint64_t bytes, struct mt_error *err);
+
 bool mt_sink_failed(const struct mt_sink *s);
 
 /* Marks the sink as failed for a reason of the writer's own; `why` (a literal) becomes the text of

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options/max_output.h"
 #include "snapshot/model/view.h"
 #include "snapshot/write/write.h"
 #include "support/checked.h"
@@ -34,17 +35,12 @@ struct convert_settings {
     bool drop_frames;
     struct mt_moment at;
     int64_t max_samples;
-    uint64_t max_output; /* bytes before gzip, 0 = no limit, MAX_OUTPUT_AUTO: by the input */
+    uint64_t max_output; /* bytes before gzip, 0 = no limit, MT_MAX_OUTPUT_AUTO: by the input */
     struct mt_filter filter;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 static void defaults(void *settings);
-
-/* JSON repeats the stacks that a pickle shares: recordings grow 8 to 40 times. */
-#define MAX_OUTPUT_AUTO UINT64_MAX
-#define MAX_OUTPUT_TIMES 256
-#define MAX_OUTPUT_LEAST (256 * MT_MIB)
 
 #define AT(field) offsetof(struct convert_settings, field)
 
@@ -109,7 +105,7 @@ static void defaults(void *settings)
     c->protocol = MT_PICKLE_PROTOCOL;
     c->at.kind = MT_AT_END;
     c->max_samples = 20000;
-    c->max_output = MAX_OUTPUT_AUTO;
+    c->max_output = MT_MAX_OUTPUT_AUTO;
 }
 
 /* ---- what to write ---- */
@@ -235,18 +231,6 @@ static void note_left_out(struct mt_cli *cli, const struct convert_settings *c,
     }
 }
 
-static uint64_t max_output(const struct convert_settings *c, const struct mt_snapshot *s)
-{
-    uint64_t bytes;
-    if (c->max_output != MAX_OUTPUT_AUTO) {
-        return c->max_output;
-    }
-    if (mt_mul_overflow(s->source.bytes, MAX_OUTPUT_TIMES, &bytes)) {
-        return 0;
-    }
-    return bytes < MAX_OUTPUT_LEAST ? MAX_OUTPUT_LEAST : bytes;
-}
-
 static enum mt_status export_to(struct mt_cli *cli, const struct convert_settings *c,
                                 const struct mt_snapshot *s, FILE *to, struct mt_error *err)
 {
@@ -257,7 +241,7 @@ static enum mt_status export_to(struct mt_cli *cli, const struct convert_setting
         .at = c->at,
         .gzip = c->gzip,
         .max_samples = (uint64_t)c->max_samples,
-        .max_bytes = max_output(c, s),
+        .max_bytes = mt_max_output(c->max_output, s),
     };
     enum mt_status status = mt_filtered_init(&filtered, &c->filter, s, err);
     if (status == MT_OK) {
@@ -281,7 +265,7 @@ static enum mt_status write_to(struct mt_cli *cli, const struct convert_settings
         .format = c->format == FORMAT_JSON ? MT_WRITE_JSON : MT_WRITE_PICKLE,
         .protocol = (int)c->protocol,
         .gzip = c->gzip,
-        .max_bytes = max_output(c, s),
+        .max_bytes = mt_max_output(c->max_output, s),
     };
     return c->format >= FORMAT_EXPORTS ? export_to(cli, c, s, to, err)
                                        : mt_snapshot_write(s, &o, to, err);

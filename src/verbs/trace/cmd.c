@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* trace: what happened, in order. */
 #include "cli/each_file.h"
+#include "cli/options/max_output.h"
 #include "heap/walk/query.h"
 #include "print/labels.h"
 #include "verbs/trace/print.h"
 
+struct trace_settings {
+    struct mt_common common;
+    uint64_t max_output; /* bytes of JSON of a file, 0 = no limit, MT_MAX_OUTPUT_AUTO */
+    struct mt_filter filter;
+};
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
+static void defaults(void *settings);
+
+static const struct mt_option OPTIONS[] = {
+    MT_OPT_SIZE(0, "max-output", offsetof(struct trace_settings, max_output), "SIZE",
+                "--json: stop when the events of a file grow beyond SIZE, 0 = no limit (default: "
+                "256 times what was read, at least 256MiB)"),
+};
 
 static const struct mt_option_group GROUPS[] = {
-    MT_FILTER_GROUP(struct mt_filter_settings),
+    {.title = "Listing", .options = OPTIONS, .n = MT_COUNT(OPTIONS)},
+    MT_FILTER_GROUP(struct trace_settings),
 };
 
 const struct mt_command mt_cmd_trace = {
@@ -26,22 +41,27 @@ const struct mt_command mt_cmd_trace = {
                 "memtool trace --csv snap.pickle > trace.csv",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .settings_size = sizeof(struct mt_filter_settings),
+    .settings_size = sizeof(struct trace_settings),
+    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .flags = MT_COMMAND_PAGER | MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
     .run = run,
 };
 
-static enum mt_status list_device(const struct mt_report *r, const struct mt_snapshot *s,
-                                  struct mt_filtered *f, const struct mt_common *common,
+static void defaults(void *settings)
+{
+    struct trace_settings *o = settings;
+    o->max_output = MT_MAX_OUTPUT_AUTO;
+}
+
+static enum mt_status list_device(const struct mt_report *r, struct mt_trace_listing *l,
                                   int32_t device, struct mt_error *err)
 {
     struct mt_replay replay;
-    MT_TRY(mt_replay_init(&replay, s, device, err));
-    struct mt_trace_listing l = {s, &replay, f, common->limit > 0 ? (size_t)common->limit : 0,
-                                 common->verbose > 0};
-    enum mt_status status = mt_report_trace(r, &l, err);
+    MT_TRY(mt_replay_init(&replay, l->snapshot, device, err));
+    l->replay = &replay;
+    enum mt_status status = mt_report_trace(r, l, err);
     mt_replay_release(&replay);
     return status;
 }
@@ -50,7 +70,12 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
                              struct mt_filtered *f, const struct mt_each_file *each,
                              struct mt_error *err)
 {
-    const struct mt_filter_settings *o = each->settings;
+    const struct trace_settings *o = each->settings;
+    struct mt_trace_listing l = {.snapshot = s,
+                                 .filter = f,
+                                 .limit = o->common.limit > 0 ? (size_t)o->common.limit : 0,
+                                 .all = o->common.verbose > 0,
+                                 .max_bytes = mt_max_output(o->max_output, s)};
     struct mt_devices devices;
     size_t listed = 0;
     enum mt_status status = mt_devices_find(&devices, s, true, err);
@@ -65,7 +90,7 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
         if (listed++ && !r->json && !r->separator) {
             fputc('\n', r->out);
         }
-        status = list_device(r, s, f, &o->common, device, err);
+        status = list_device(r, &l, device, err);
     }
     if (status == MT_OK && !listed && !r->json && !r->separator) {
         struct mt_buf name = {0};
@@ -81,7 +106,7 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
-    struct mt_filter_settings *o = settings;
+    struct trace_settings *o = settings;
     struct mt_each_file each = {.report = report, .settings = o};
     return mt_cli_each_file(cli, &o->common, &o->filter, files, n_files, &each);
 }

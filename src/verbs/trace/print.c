@@ -6,6 +6,7 @@
  */
 #include "print/json_put.h"
 #include "print/labels.h"
+#include "snapshot/write/sink.h"
 #include "verbs/trace/trace_report.h"
 
 const char *mt_listing_label(struct mt_listing *x, uint32_t stack)
@@ -122,7 +123,7 @@ static void walk(struct mt_listing *x, struct mt_step *at)
     const struct mt_replay *p = x->l->replay;
     size_t lines = 0;
     mt_replay_begin(p, at);
-    while (!x->failed && mt_replay_next(p, at)) {
+    while (!x->failed && !x->over && mt_replay_next(p, at)) {
         name_before(x, at->event);
         struct mt_named named = name_event(x, at->event);
         bool show = wanted(x, at), room = !x->l->limit || lines < x->l->limit;
@@ -179,7 +180,7 @@ static void text_foot(const struct mt_listing *x, const struct mt_step *at)
     }
 }
 
-enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_listing *l,
+enum mt_status mt_report_trace(const struct mt_report *r, struct mt_trace_listing *l,
                                struct mt_error *err)
 {
     const struct mt_snapshot *s = l->snapshot;
@@ -207,7 +208,7 @@ enum mt_status mt_report_trace(const struct mt_report *r, const struct mt_trace_
     mt_buf_release(&x.scratch);
     mt_buf_release(&x.line);
     mt_mem_free(x.labels);
-    return x.failed ? mt_fail_nomem(err) : MT_OK;
+    return x.failed ? mt_fail_nomem(err) : x.over ? mt_sink_over_limit(l->max_bytes, err) : MT_OK;
 }
 
 enum mt_status mt_report_trace_begin(const struct mt_report *r, const struct mt_snapshot *s,

@@ -107,7 +107,9 @@ void mt_listing_json_event(struct mt_listing *x, const struct mt_step *at,
     mt_line_close(b, '}');
     mt_buf_char(b, '\n');
     x->failed |= b->failed;
-    if (!x->failed) {
+    x->over = x->l->max_bytes && b->n > x->l->max_bytes - x->l->bytes;
+    if (!x->failed && !x->over) {
         fwrite(b->p, 1, b->n, x->r->out);
+        x->l->bytes += b->n;
     }
 }

@@ -9,7 +9,7 @@
 
 struct mt_listing {
     const struct mt_report *r;
-    const struct mt_trace_listing *l;
+    struct mt_trace_listing *l;
     const struct mt_snapshot *s;
     struct mt_alloc_names allocs;
     struct mt_segment_names segments;
@@ -22,6 +22,7 @@ struct mt_listing {
     int64_t first_us;   /* MT_NO_TIME: no times */
     bool fuses;         /* a free_requested and its free_completed are one line */
     bool failed;        /* memory ran out */
+    bool over;          /* more JSON than l->max_bytes */
 };
 
 /* What an event is about, looked up before its names are given back. */
