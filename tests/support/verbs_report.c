@@ -36,7 +36,7 @@ static void trace(const struct mt_report *r, const struct mt_snapshot *s, struct
     for (int32_t device = -1; device < 2; device++) {
         struct mt_replay p;
         if (mt_replay_init(&p, s, device, &err) == MT_OK) {
-            struct mt_trace_listing l = {s, &p, f, 0, false};
+            struct mt_trace_listing l = {.snapshot = s, .replay = &p, .filter = f};
             (void)!mt_report_trace(r, &l, &err);
             mt_replay_release(&p);
         }

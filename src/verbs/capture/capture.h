@@ -61,6 +61,10 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
  * for that clock's next tick, which is milliseconds as a rule. */
 int64_t mt_capture_since(const char *output);
 
+/* The file of that name (as used) when it has no marks and is there, else NULL: where none was
+ * before the program ran, it is the program's. The caller frees it with mt_mem_free. */
+char *mt_capture_output_found(const char *output);
+
 /* How the child ended. */
 struct mt_capture_end {
     int exit_code; /* when it exited */

@@ -247,6 +247,18 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
     return status == MT_OK ? check_length(output, err) : status;
 }
 
+char *mt_capture_output_found(const char *output)
+{
+    const char *rest;
+    struct stat st;
+    char *literal = literal_part(output, &rest);
+    if (!*rest && stat(literal, &st) == 0 && S_ISREG(st.st_mode)) {
+        return literal;
+    }
+    mt_mem_free(literal);
+    return NULL;
+}
+
 /* ---- what is there already ---- */
 
 /* The time that a new file in that folder has, or what file systems of this machine would give. */

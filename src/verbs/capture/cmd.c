@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "cli/frame.h"
+#include "support/mem.h"
 #include "verbs/capture/capture.h"
 
 struct capture_settings {
@@ -112,9 +113,25 @@ static void tell_why_nothing(struct mt_cli *cli, const struct capture_settings *
     mt_buf_release(&why);
 }
 
+/* No process told of a snapshot, but one is there: a process that has changed its user cannot write
+ * the list, which is private. With -f an older file may have that name. */
+static bool tell_found(struct mt_cli *cli, const struct capture_settings *set, const char *output)
+{
+    char *found = set->common.force ? NULL : mt_capture_output_found(output);
+    if (!found) {
+        return false;
+    }
+    mt_cli_note(cli, &set->common,
+                "%s is there now, though no process told of it; next: memtool info %s", found,
+                found);
+    mt_mem_free(found);
+    return true;
+}
+
 /* What came of it; the folder goes, unless a process still needs it. */
 static void conclude(struct mt_cli *cli, const struct capture_settings *set, const char *program,
-                     const struct mt_capture_end *end, struct mt_capture_folder *folder)
+                     const char *output, const struct mt_capture_end *end,
+                     struct mt_capture_folder *folder)
 {
     struct mt_capture_told told = {0};
     mt_capture_told_read(&told, folder->list);
@@ -131,7 +148,7 @@ static void conclude(struct mt_cli *cli, const struct capture_settings *set, con
                         "what the program wrote is not known: %s, where it tells, is gone or "
                         "cannot be read",
                         folder->list);
-        } else if (told.records.n == 0) {
+        } else if (told.records.n == 0 && !tell_found(cli, set, output)) {
             tell_why_nothing(cli, set, program, end, &told.marks);
         }
         mt_capture_folder_remove(folder);
@@ -177,7 +194,7 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
         mt_cli_fail(cli, argv[0], &err);
         return err.code == MT_NOT_FOUND ? 127 : 126;
     }
-    conclude(cli, set, argv[0], &end, &folder);
+    conclude(cli, set, argv[0], output, &end, &folder);
     return end_like(&end);
 }
 
