@@ -6,7 +6,7 @@
 
 const char *const MT_PEAK_BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
                                         "annotation", "stream", "pool", "category", "label",
-                                        "region", "node", NULL};
+                                        "region",     "node",   NULL};
 
 const char *const MT_PEAK_BY_TITLES[] = {
     [MT_BY_STACK] = "WHERE",       [MT_BY_FILE] = "FILE",     [MT_BY_LINE] = "LINE",
