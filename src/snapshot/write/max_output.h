@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --max-output: how far a verb unfolds what a snapshot shares. */
-#ifndef MEMTOOL_CLI_OPTIONS_MAX_OUTPUT_H
-#define MEMTOOL_CLI_OPTIONS_MAX_OUTPUT_H
+#ifndef MEMTOOL_SNAPSHOT_WRITE_MAX_OUTPUT_H
+#define MEMTOOL_SNAPSHOT_WRITE_MAX_OUTPUT_H
 
 #include "snapshot/model/model.h"
 #include "support/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/options/max_output.h"
+#include "snapshot/write/max_output.h"
 
 #include "support/checked.h"
 #include "support/units.h"
