@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "snapshot/write/max_output.h"
+#include "snapshot/write/sink.h"
 
+#include "snapshot/model/model.h"
 #include "support/checked.h"
 #include "support/units.h"
 

@@ -57,4 +57,14 @@ void mt_sink_fail(struct mt_sink *s, enum mt_status code, const char *why);
  * MT_LIMIT, MT_NOMEM, and what mt_sink_fail was given. */
 enum mt_status mt_sink_finish(struct mt_sink *s, struct mt_error *err) MT_NODISCARD;
 
+struct mt_snapshot;
+
+/* The setting when the option is not given: by what was read. */
+#define MT_MAX_OUTPUT_AUTO UINT64_MAX
+
+/* Bytes that may be written of a snapshot, 0: no limit. `asked` is the setting. Unless asked
+ * otherwise, 256 times what was read and at least 256 MiB: JSON repeats the stacks that a pickle
+ * shares, and recordings grow 8 to 40 times. */
+uint64_t mt_max_output(uint64_t asked, const struct mt_snapshot *s);
+
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "snapshot/write/max_output.h"
+#include "snapshot/write/sink.h"
 #include "snapshot/model/view.h"
 #include "snapshot/write/write.h"
 #include "support/checked.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace: what happened, in order. */
 #include "cli/each_file.h"
-#include "snapshot/write/max_output.h"
+#include "snapshot/write/sink.h"
 #include "heap/walk/query.h"
 #include "print/labels.h"
 #include "verbs/trace/print.h"
