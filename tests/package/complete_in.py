@@ -20,12 +20,12 @@ SECONDS = 30  # until the shell has answered; it takes a fraction of one
 
 TYPED = [
     ("memtool -\t\x15", None),  # nothing to complete, and ^U: the line is gone, the shell is not
-    ("memtool st\t--js\t", "stats --json"),
+    ("memtool sta\t--js\t", "stats --json"),
     ("memtool completion z\t", "completion zsh"),
     ("memtool -q pe\tsna\t", "-q peak snap.pickle"),
     ("memtool --color never pe\tsna\t", "--color never peak snap.pickle"),
     ("memtool explain fragm\t", "explain fragmentation"),
-    ("memtool help st\t", "help stats"),
+    ("memtool help sta\t", "help stats"),
     ("memtool peak --at oo\tsna\t", "peak --at oom snap.pickle"),
     ("memtool capture --mode re\t-- progr\t", "capture --mode record -- program_of_mine"),
     ("memtool trace_plot --the\tda\tsna\t", "trace_plot --theme dark snap.pickle"),

@@ -9,7 +9,7 @@
 #include "snapshot/model/settings.h"
 #include "snapshot/write/write.h"
 #include "verbs/conf/conf_explain.h"
-#include "verbs/simulate/edit_list.h"
+#include "verbs/simulate/edits/edit_list.h"
 #include "verbs/simulate/print.h"
 
 struct simulate_settings {

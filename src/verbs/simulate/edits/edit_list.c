@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which stacks an edit speaks of is found once, by the same match as --frame. */
-#include "verbs/simulate/edit_list.h"
+#include "verbs/simulate/edits/edit_list.h"
 
 #include <stdlib.h>
 #include <string.h>

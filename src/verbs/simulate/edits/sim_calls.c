@@ -8,7 +8,7 @@
  */
 #include "support/hash.h"
 
-#include "verbs/simulate/sim_edit.h"
+#include "verbs/simulate/edits/sim_edit.h"
 
 struct row {
     size_t first, n; /* of finder.allocs */

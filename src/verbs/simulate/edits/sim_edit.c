@@ -16,7 +16,7 @@
 #include "support/checked.h"
 #include "support/hash.h"
 
-#include "verbs/simulate/sim_edit.h"
+#include "verbs/simulate/edits/sim_edit.h"
 
 struct editor {
     struct rewrite r;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs/simulate/sim_edit.h"
+#include "verbs/simulate/edits/sim_edit.h"
 
 static bool frees(const struct op *op)
 {
