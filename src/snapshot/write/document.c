@@ -506,21 +506,27 @@ static void put_top_key(struct walk *w, unsigned key)
     }
 }
 
+static void put_top(struct walk *w)
+{
+    const struct mt_snapshot *s = w->s;
+    begin_record(w, s->present, MT_TOP_KEY_COUNT, s->extra);
+    for (unsigned k = 0; k < MT_TOP_KEY_COUNT; k++) {
+        if (s->present >> k & 1) {
+            put_word(w, WORD_TOP + k);
+            put_top_key(w, k);
+        }
+    }
+    end_record(w, s->extra);
+}
+
 void mt_document_walk(const struct mt_snapshot *s, const struct mt_document_ops *ops, void *writer,
                       struct mt_sink *sink)
 {
     struct walk w = {.s = s, .ops = ops, .writer = writer, .sink = sink};
     if (s->source.bare_list) {
         put_segments(&w, s->segments, s->n_segments);
-        return;
+    } else {
+        put_top(&w);
     }
-    begin_record(&w, s->present, MT_TOP_KEY_COUNT, s->extra);
-    for (unsigned k = 0; k < MT_TOP_KEY_COUNT; k++) {
-        if (s->present >> k & 1) {
-            put_word(&w, WORD_TOP + k);
-            put_top_key(&w, k);
-        }
-    }
-    end_record(&w, s->extra);
     mt_vec_release(&w.extras);
 }
