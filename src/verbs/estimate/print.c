@@ -237,7 +237,9 @@ static void print_changes(const struct mt_report *r, const struct mt_estimate_an
     if (!t->n_changes || mt_estimate_verdict(&a->e->total, a->o->card) == MT_VERDICT_FITS) {
         return;
     }
-    fputs("\nwhat to change, by what it saves:\n", r->out);
+    const char *missing = not_counted(a);
+    fprintf(r->out, "\nwhat to change, by what it saves%s%s:\n", missing ? ", without " : "",
+            missing ? missing : "");
     for (size_t i = 0; i < t->n_changes; i++) {
         const struct mt_change *c = &t->changes[i];
         struct mt_sentence range = {0};
