@@ -356,6 +356,31 @@ static int print(struct gathering *g, char **files)
     return code;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A rank's figures are added up over what is given of it: one file twice would count twice. NULL:
+ * no path is, or memory runs out (then g->no_memory). */
+static const char *named_twice(struct gathering *g)
+{
+    const char **paths = mt_mem_alloc(g->files.n, sizeof *paths);
+    const char *twice = NULL;
+    g->no_memory |= paths == NULL;
+    for (size_t i = 0; paths && i < g->files.n; i++) {
+        paths[i] = g->files.v[i].path;
+    }
+    if (paths) {
+        qsort(paths, g->files.n, sizeof *paths, compare_paths);
+    }
+    for (size_t i = 1; paths && !twice && i < g->files.n; i++) {
+        twice = strcmp(paths[i - 1], paths[i]) == 0 ? paths[i] : NULL;
+    }
+    mt_mem_free(paths);
+    return twice;
+}
+
 static int gather(struct gathering *g, char **files, size_t n_files)
 {
     struct mt_error err;
@@ -366,6 +391,10 @@ static int gather(struct gathering *g, char **files, size_t n_files)
     if (!ok) {
         mt_fail_nomem(&err);
         return mt_cli_fail(g->cli, NULL, &err);
+    }
+    const char *twice = named_twice(g);
+    if (twice) {
+        return mt_cli_usage(g->cli, "ranks: %s is named twice", twice);
     }
     for (size_t i = 0; i < g->files.n; i++) {
         read_file(g, &g->files.v[i]);
