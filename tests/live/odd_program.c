@@ -239,6 +239,20 @@ static int cleared_environment(void)
     return 5;
 }
 
+static int terminated_at_the_end(void)
+{
+    take(MIB);
+    raise(SIGTERM);
+    return 5;
+}
+
+static int terminated_at_a_quick_end(void)
+{
+    take(MIB);
+    raise(SIGTERM);
+    _exit(5);
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -257,7 +271,9 @@ static const struct {
              {"foreign", foreign},
              {"first-ends", first_ends},
              {"first-ends-alone", first_ends_alone},
-             {"cleared-environment", cleared_environment}};
+             {"cleared-environment", cleared_environment},
+             {"terminated", terminated_at_the_end},
+             {"terminated-quick", terminated_at_a_quick_end}};
 
 int main(int argc, char **argv)
 {

@@ -104,6 +104,7 @@ static void ask_for(enum mt_snapshot_why why)
 
 static void at_exit(void)
 {
+    mt_writer_yield(&shim.writer);
     if (!atomic_exchange(&shim.writer.ended, true)) {
         ask_for(MT_SNAPSHOT_EXIT);
     }
@@ -161,6 +162,7 @@ static enum mt_status start_triggers(const struct mt_record_settings *s, struct 
     shim.dumper.dump = dump_live;
     shim.dumper.every_s = s->every_s;
     shim.dumper.on_failure = say;
+    shim.writer.ends_by = &shim.dumper.ends_by;
     MT_TRY(mt_dumper_start(&shim.dumper, err));
     if (s->signal && !mt_dumper_catch(s->signal, on_signal)) {
         return mt_fail(err, MT_USAGE, MT_NO_OFFSET,

@@ -116,6 +116,7 @@ void mt_crash_watch(struct mt_writer *w)
 void mt_crash_quick_end(void)
 {
     for (int i = 0; i < atomic_load(&crash.n); i++) {
+        mt_writer_yield(crash.writers[i]);
         ask(crash.writers[i], MT_SNAPSHOT_EXIT);
     }
 }

@@ -155,6 +155,14 @@ enum mt_status mt_writer_ask(struct mt_writer *w, const struct mt_write_request 
     return status;
 }
 
+void mt_writer_yield(const struct mt_writer *w)
+{
+    struct patience p = begin_to_wait(atomic_load(&w->limit_s));
+    while (w->ends_by && atomic_load(w->ends_by) != 0 && mt_writer_lives(w) && !is_here(w) &&
+           nap(&p)) {
+    }
+}
+
 bool mt_writer_faulted(struct mt_writer *w)
 {
     if (!mt_writer_lives(w) || !is_here(w) || !w->request.careful) {

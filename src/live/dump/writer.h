@@ -43,7 +43,9 @@ struct mt_writer {
     void (*on_failure)(const char *text); /* where nobody else can tell */
     pthread_mutex_t *dump_lock;           /* that `write` takes (dump_lock.h) */
     _Atomic uint32_t limit_s;
-    _Atomic bool ended; /* no snapshot of the process's end is wanted, or not any more */
+    const _Atomic int *ends_by; /* of the dumper: the signal that is about to end the program, 0:
+                                   none; NULL: there is no dumper */
+    _Atomic bool ended;         /* no snapshot of the process's end is wanted, or not any more */
 
     _Atomic int pid; /* of the process that the thread lives in; 0: none was started */
     _Atomic bool busy, stuck;
@@ -69,6 +71,10 @@ enum mt_status mt_writer_ask(struct mt_writer *w, const struct mt_write_request 
 /* Of a handler of faults: in this thread, at work on a careful request, the request has failed, and
  * this never returns. Else false. */
 bool mt_writer_faulted(struct mt_writer *w);
+
+/* Before any other end of the program: where a signal was there first, waits for it to end the
+ * process once its snapshot is written, limit_s at most. Async-signal-safe. */
+void mt_writer_yield(const struct mt_writer *w);
 
 /* Whether this process has the thread. Async-signal-safe. */
 bool mt_writer_lives(const struct mt_writer *w);

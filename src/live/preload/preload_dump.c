@@ -168,6 +168,7 @@ void mt_preload_dump_oom(void)
 
 static void at_end(void)
 {
+    mt_writer_yield(&watch->writer);
     bool used = watch->live || watch->n_devices > 0 || watch->account.peak[MT_RECORD_HOST] > 0;
     bool ended = atomic_exchange(&watch->writer.ended, true);
     if (used && !watch->forked && !ended) {
@@ -238,6 +239,7 @@ static void start_dumper(const struct mt_record_settings *s)
     watch->dumper.dump = dump_woken;
     watch->dumper.every_s = s->every_s;
     watch->dumper.on_failure = mt_preload_failed;
+    watch->writer.ends_by = &watch->dumper.ends_by;
     if (mt_dumper_start(&watch->dumper, &err) != MT_OK) {
         mt_preload_failed(err.text);
     } else if (s->signal) { /* the program's own handlers are left alone */
