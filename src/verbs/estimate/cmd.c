@@ -136,6 +136,7 @@ static const struct mt_option JOB[] = {
                   "share of reserved memory that is lost (default 0 to 10)"),
     MT_OPT_CUSTOM(0, "card", AT(o.card), "SIZE|NAME", parse_card,
                   "memory of the card: 80GiB, or a name such as h100", .common = true),
+    MT_OPT_CUSTOM(0, "limit", AT(o.card), "SIZE|NAME", parse_card, "as --card"),
     MT_OPT_TEXT(0, "against", AT(against), "FILE",
                 "a snapshot: expected against found, and its fragmentation", .common = true),
     MT_OPT_FLAG(0, "table", AT(table),
@@ -240,6 +241,30 @@ static void settle_dtypes(struct estimate_settings *x, struct mt_model *m)
     o->kv_dtype = x->kv_dtype ? (enum mt_dtype)(x->kv_dtype - 1) : o->dtype;
 }
 
+/* A number of parameters alone does not tell what these divide, or keep for a matrix. */
+static const char *first_that_needs_shape(const struct mt_estimate_options *o,
+                                          const struct mt_model *m, bool number_alone)
+{
+    const struct {
+        bool asked;
+        const char *option;
+    } all[] = {
+        {o->lora && !o->inference && !m->works.n, "--lora"},
+        {number_alone && o->tp > 1, "--tp"},
+        {number_alone && o->pp > 1, "--pp"},
+        {number_alone && o->ep > 1, "--ep"},
+        {number_alone && !o->inference && o->optimizer == MT_OPTIMIZER_ADAFACTOR,
+         "--optimizer adafactor"},
+        {number_alone && !o->inference && o->optimizer == MT_OPTIMIZER_MUON, "--optimizer muon"},
+    };
+    for (size_t i = 0; i < MT_COUNT(all); i++) {
+        if (all[i].asked) {
+            return all[i].option;
+        }
+    }
+    return NULL;
+}
+
 static int settle(struct mt_cli *cli, struct estimate_settings *x, struct mt_model *m)
 {
     struct mt_estimate_options *o = &x->o;
@@ -257,9 +282,13 @@ static int settle(struct mt_cli *cli, struct estimate_settings *x, struct mt_mod
     if (o->zero > 0 && o->ranks < 2) {
         return mt_cli_usage(cli, "--zero %d divides by --ranks N, and there is one rank", o->zero);
     }
-    if (o->lora && !o->inference && !m->works.n) {
-        return mt_cli_usage(cli, "--lora needs the shape of the model: --config, or --layers, "
-                                 "--hidden and --heads");
+    const char *needs_shape = first_that_needs_shape(o, m, x->given.params > 0);
+    if (needs_shape) {
+        return mt_cli_usage(
+            cli,
+            "%s needs the shape of the model, not its number of parameters: --config, or --layers, "
+            "--hidden and --heads",
+            needs_shape);
     }
     if (o->pp > 1 && m->layers && o->pp > m->layers) {
         return mt_cli_usage(cli, "more pipeline stages than layers");

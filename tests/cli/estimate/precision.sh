@@ -9,7 +9,6 @@ total --dtype fp32
 total --no-master
 total --grad-dtype fp32
 total --optimizer adam8bit
-total --optimizer adafactor
 total --optimizer momentum
 total --optimizer sgd
 total --context 0 --workspace 0

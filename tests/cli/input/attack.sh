@@ -1,6 +1,7 @@
 # Files that once broke something, by every verb that reads a snapshot: each call ends as it should,
 # what is written reads back, and every event counts as often as it is named.
 cp "$TESTDATA"/attack/*.pickle .
+mkdir d && cp time_jump.pickle d
 read_back() { # FILE: its events by device
     python3 -c '
 import json, sys
@@ -38,7 +39,7 @@ trace_plot -f --x time -o time.svg
 trace_plot -f -o out.html
 segment_plot --at peak -f -o state.svg
 segment_plot -f -o state.html
-ranks time_jump.pickle
+ranks d/time_jump.pickle
 compare time_jump.pickle
 check --max-peak 1TiB --no-oom
 convert -q -f -o out.json

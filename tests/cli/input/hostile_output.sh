@@ -74,8 +74,9 @@ run segments -v -n 0 --stack full bad.json
 run leaks --json --temporary --pending bad.json
 run compare bad.json bad.json
 run compare -n 0 --json bad.json bad.json
-run ranks bad.json bad.json
-run ranks --json bad.json bad.json
+cp bad.json bad2.json
+run ranks bad.json bad2.json
+run ranks --json bad.json bad2.json
 run trace_plot --ascii bad.json
 run trace_plot --json bad.json
 run memory --format folded bad.json
@@ -85,7 +86,7 @@ for v in stats peak trace segments memory leaks; do
     "$MEMTOOL" $v -n 0 --stack full --tsv bad.json >out/$v.tsv
 done
 "$MEMTOOL" compare -n 0 --csv bad.json bad.json >out/compare.csv
-"$MEMTOOL" ranks --csv bad.json bad.json >out/ranks.csv
+"$MEMTOOL" ranks --csv bad.json bad2.json >out/ranks.csv
 for name in bands.svg page.html; do "$MEMTOOL" trace_plot bad.json -o out/$name; done
 "$MEMTOOL" trace_plot --per-alloc bad.json -o out/allocs.svg
 "$MEMTOOL" segment_plot bad.json -o out/segments.svg

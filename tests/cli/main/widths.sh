@@ -31,7 +31,7 @@ def run(width, arguments):
     return text.decode().replace("\r", "").split("\n")
 calls = """
 info s; info -v s; info r; info k; info n; peak s; peak --by category s; peak --stack full -n 4 h
-simulate s; simulate r; simulate --conf expandable_segments:True s; ranks s s; memory s
+simulate s; simulate r; simulate --conf expandable_segments:True s; ranks s r; memory s
 memory --stack full -n 3 h; frag s; frag -v f; frag g; frag --at oom s; stats s; stats r; stats -v g
 stats --exact p; compare s s; compare --segments --stack 3 g p; estimate --params 7B
 estimate --params 7B --zero 3 --ranks 8 --card 80GiB; estimate --table; conf expandable_segments:True

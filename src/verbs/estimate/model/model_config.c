@@ -250,12 +250,13 @@ static cJSON *given_config(const struct mt_model_given *g)
     return config;
 }
 
-/* Any number of parameters: as if they were one matrix. */
+/* Any number of parameters, as if they were one row of a matrix: what groups of a row share is then
+ * what it is in matrices, and what a row has is next to nothing. */
 static enum mt_status take_params(struct mt_model *m, uint64_t params, struct mt_error *err)
 {
     struct mt_part all = {.kind = MT_PART_LINEAR,
                           .n_dims = 2,
-                          .dims = {params, 1},
+                          .dims = {1, params},
                           .count = 1,
                           .active = 1,
                           .layer = MT_NO_LAYER,
