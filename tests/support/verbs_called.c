@@ -68,9 +68,9 @@ static const char *const LINES[] = {
     "segment_plot --json --at start @",
     "segment_plot -f -o ^.svg @",
     "segment_plot -s -f -o ^.html @",
-    "ranks @ @",
-    "ranks --json --capacity 1GiB --threshold 0 @ @",
-    "ranks --csv @ @",
+    "ranks @ =",
+    "ranks --json --capacity 1GiB --threshold 0 @ =",
+    "ranks --csv @ =",
     "check --max-peak 1MiB --max-frag 5% --max-reserved 1MiB --no-leaks --no-oom --strict @",
     "check --json --base @ --max-growth 5% -f --junit ^.xml @",
     "estimate --params 7M --against @",
@@ -139,6 +139,8 @@ static void split(struct words *w, const char *line)
         char *to = w->text[w->n];
         if (*line == '@') {
             (void)snprintf(to, WORD, "%s/in.pickle", folder);
+        } else if (*line == '=') { /* the same by another name */
+            (void)snprintf(to, WORD, "%s/./in.pickle", folder);
         } else if (*line == '^') {
             (void)snprintf(to, WORD, "%s/out%.*s", folder, (int)n - 1, line + 1);
         } else {
