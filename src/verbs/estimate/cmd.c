@@ -391,7 +391,7 @@ static int print(struct mt_cli *cli, struct estimate_settings *x, const struct m
     }
     bool serve = x->o.inference && x->o.card;
     if (serve) {
-        mt_serving_find(&serving, &e, m, &x->o);
+        mt_serving_find(&serving, m, &x->o);
     }
     int code = mt_cli_report_begin(cli, &x->common, x->config ? x->config : "", &r, &o);
     if (code) {

@@ -241,29 +241,30 @@ static uint64_t middle_of(const struct mt_estimate *e, enum mt_estimate_id id)
     return t ? t->bytes.middle : 0;
 }
 
-void mt_serving_find(struct mt_serving *s, const struct mt_estimate *e, const struct mt_model *m,
+/* By the same search as the largest batch, so that the two say the same. */
+void mt_serving_find(struct mt_serving *s, const struct mt_model *m,
                      const struct mt_estimate_options *o)
 {
-    uint64_t cache = middle_of(e, MT_TERM_KV_CACHE) + middle_of(e, MT_TERM_STATE);
-    uint64_t rest = e->total.high - cache, used;
-    *s = (struct mt_serving){.a_sequence = o->batch ? cache / o->batch : 0};
-    s->left = o->card > rest ? o->card - rest : 0;
-    if (!s->a_sequence) {
+    struct search of = {.m = m, .o = *o, .surely = true};
+    struct mt_estimate e;
+    struct mt_error err;
+    *s = (struct mt_serving){0};
+    if (!o->batch || !o->sequence || !m->works.n) {
         return;
     }
-    s->sequences = s->left / s->a_sequence;
-    uint64_t low = 0, high = m->positions ? m->positions + 1 : (uint64_t)1 << 32;
-    while (high - low > 1) {
-        uint64_t n = low + (high - low) / 2;
-        if (mt_kv_bytes(m, o, n, false) + mt_kv_bytes(m, o, 0, true) <= s->left) {
-            low = n;
-        } else {
-            high = n;
-        }
+    of.field = &of.o.batch;
+    s->sequences = largest(&of, MOST_BATCH);
+    of.o.batch = s->sequences ? s->sequences : 1;
+    if (mt_estimate_find(&e, m, &of.o, &err) != MT_OK) {
+        return;
     }
-    s->longest = low;
-    used = rest + s->sequences * s->a_sequence;
-    s->utilization = up((double)used / (double)o->card);
-    s->fraction = up((double)(middle_of(e, MT_TERM_WEIGHTS) + s->sequences * s->a_sequence) /
-                     (double)o->card);
+    uint64_t cache = middle_of(&e, MT_TERM_KV_CACHE) + middle_of(&e, MT_TERM_STATE);
+    uint64_t rest = e.total.high - cache;
+    s->left = o->card > rest ? o->card - rest : 0;
+    s->a_sequence = cache / of.o.batch;
+    s->utilization = up((double)e.total.high / (double)o->card);
+    s->fraction = up((double)(middle_of(&e, MT_TERM_WEIGHTS) + cache) / (double)o->card);
+    of.o.batch = 1;
+    of.field = &of.o.sequence;
+    s->longest = largest(&of, m->positions ? m->positions : MOST_SEQUENCE);
 }

@@ -58,7 +58,7 @@ struct mt_serving {
     double utilization;  /* vLLM: --gpu-memory-utilization; all of it, of the card */
     double fraction;     /* SGLang: --mem-fraction-static; weights and cache, of the card */
 };
-void mt_serving_find(struct mt_serving *s, const struct mt_estimate *e, const struct mt_model *m,
+void mt_serving_find(struct mt_serving *s, const struct mt_model *m,
                      const struct mt_estimate_options *o);
 
 #endif

@@ -9,3 +9,4 @@ for option in "--tp 8" "--pp 4" "--ep 2" "--lora 16" "--optimizer adafactor" "--
     echo "exit $?"
 done
 "$MEMTOOL" estimate --params 70B --inference --card h100 | tail -8
+for option in --card --limit; do "$MEMTOOL" estimate --params 7B $option h100 | grep '^does not\|^fits'; done

@@ -11,3 +11,6 @@ done
 echo == states
 echo '{"model_type": "mamba2"}' >mamba.json
 "$MEMTOOL" estimate --config mamba.json --inference --batch 4 --seq 1000 | grep -E '^(kv_cache|state)'
+echo "== the largest batch and the sequences that fit are one number"
+"$MEMTOOL" estimate --layers 32 --hidden 4096 --heads 32 --kv-heads 8 --vocab 128256 --inference --card h100 --batch 4 \
+    --seq 8192 | grep -o -e 'batch *[0-9]* surely' -e '[0-9]* sequences\? of' -e 'not one fits' -e 'num-seqs [0-9]*'
