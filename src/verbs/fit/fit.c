@@ -75,7 +75,7 @@ static enum mt_status load(struct mt_fit *f, const struct mt_fit_input *inputs, 
     for (size_t i = 0; i < f->n; i++) {
         const struct mt_snapshot *s = inputs[i].snapshot;
         f->snapshots[i] = s;
-        f->recordings[i].size = inputs[i].size;
+        f->recordings[i].size = f->calls[i].at = inputs[i].size;
         devices[i] = device >= 0 ? device : busiest_device(s);
         if ((size_t)devices[i] < s->n_traces) {
             MT_TRY(mt_fit_list_calls(s, devices[i], &f->calls[i], err));

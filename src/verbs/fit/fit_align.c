@@ -2,7 +2,12 @@
 /*
  * The longest common sequence of two lists of calls (Myers, "An O(ND) difference algorithm", 1986):
  * the cost grows with what differs, which is little between two runs of one program.
+ *
+ * Many calls share a stack, or have none, so that the stack alone pairs the wrong ones where a path
+ * differs. Sizes tell more: first calls are paired that stay, grow in proportion, or with the square
+ * of it; then, in the gaps between these, calls that grow by less than in proportion.
  */
+#include <math.h>
 #include <string.h>
 
 #include "verbs/fit/fit_core.h"
@@ -11,17 +16,38 @@
  * square of it: 4 bytes each. */
 #define MOST_DIFFERENCES 4096
 
+#define NEAR 0.01 /* of a size: rounded inside a library */
+
 struct aligner {
     const struct call *a, *b;
     size_t n, m;
+    double grown; /* times that the program of b is as large as that of a */
+    bool loose;   /* whatever grows by no more than in proportion is a pair */
     int32_t *reach; /* of the current round, by diagonal + MOST_DIFFERENCES + 1: how far in a */
     MT_VEC(int32_t) rounds; /* of round d: the 2 d + 1 reaches it began with */
 };
 
+static bool is_near(double x, double y)
+{
+    return fabs(x - y) <= NEAR * (x > y ? x : y);
+}
+
+static bool is_pair(const struct aligner *x, const struct call *a, const struct call *b)
+{
+    if (a->key != b->key) {
+        return false;
+    }
+    double from = (double)a->size, to = (double)b->size, grown = from * x->grown;
+    if (is_near(to, from) || is_near(to, grown)) {
+        return true;
+    }
+    return x->loose ? (to > from) == (to < grown) : is_near(to, grown * x->grown);
+}
+
 static int32_t slide(const struct aligner *x, int32_t at, int32_t diagonal)
 {
     while ((size_t)at < x->n && (size_t)(at - diagonal) < x->m &&
-           x->a[at].key == x->b[at - diagonal].key) {
+           is_pair(x, &x->a[at], &x->b[at - diagonal])) {
         at++;
     }
     return at;
@@ -51,8 +77,9 @@ static bool extend(struct aligner *x, int32_t d, bool *done)
     return true;
 }
 
-/* From the end back to the beginning: the calls on diagonals are the common ones. */
-static size_t trace_back(const struct aligner *x, int32_t d, uint32_t *match)
+/* From the end back to the beginning: the calls on diagonals are the common ones. `first`: the call
+ * of the whole list that b begins with. */
+static size_t trace_back(const struct aligner *x, int32_t d, uint32_t first, uint32_t *match)
 {
     size_t n = 0, at_round = x->rounds.n;
     int32_t i = (int32_t)x->n, j = (int32_t)x->m;
@@ -67,7 +94,7 @@ static size_t trace_back(const struct aligner *x, int32_t d, uint32_t *match)
         }
         int32_t start = d == 0 ? 0 : from_k > k ? from : from + 1;
         for (; i > start; n++) {
-            match[--i] = (uint32_t)--j;
+            match[--i] = first + (uint32_t)--j;
         }
         i = from;
         j = from - from_k;
@@ -75,27 +102,74 @@ static size_t trace_back(const struct aligner *x, int32_t d, uint32_t *match)
     return n;
 }
 
+/* The parts of two lists that x names; their pairs are added to `match` and *n. */
+static enum mt_status align_part(struct aligner *x, uint32_t first, uint32_t *match, size_t *n,
+                                 struct mt_error *err)
+{
+    bool done = false;
+    int32_t d = 0, most = MOST_DIFFERENCES;
+    if (x->n + x->m < MOST_DIFFERENCES) {
+        most = (int32_t)(x->n + x->m);
+    }
+    x->rounds.n = 0;
+    x->reach = mt_mem_zalloc(2 * MOST_DIFFERENCES + 3, sizeof *x->reach);
+    bool room = x->reach != NULL;
+    while (room && !done && d <= most) {
+        room = extend(x, d, &done);
+        d += !done;
+    }
+    if (room && done) {
+        *n += trace_back(x, d, first, match);
+    }
+    mt_mem_free(x->reach);
+    return room ? MT_OK : mt_fail_nomem(err);
+}
+
+/* Pairs what grows otherwise, between the calls that are paired. */
+static enum mt_status fill_gaps(struct aligner *x, const struct calls *base,
+                                const struct calls *other, uint32_t *match, size_t *n,
+                                struct mt_error *err)
+{
+    x->loose = true;
+    for (size_t i = 0, j = 0; i < base->list.n;) {
+        if (match[i] != NO_CALL) {
+            j = match[i++] + (size_t)1;
+            continue;
+        }
+        size_t end = i;
+        while (end < base->list.n && match[end] == NO_CALL) {
+            end++;
+        }
+        size_t until = end < base->list.n ? match[end] : other->list.n;
+        x->a = base->list.v + i;
+        x->n = end - i;
+        x->b = other->list.v + j;
+        x->m = until - j;
+        if (x->m > 0) {
+            MT_TRY(align_part(x, (uint32_t)j, match + i, n, err));
+        }
+        i = end;
+    }
+    return MT_OK;
+}
+
 enum mt_status mt_fit_align(const struct calls *base, const struct calls *other, uint32_t *match,
                             size_t *n, struct mt_error *err)
 {
-    struct aligner x = {base->list.v, other->list.v, base->list.n, other->list.n, NULL, {0}};
-    bool done = false;
+    struct aligner x = {.a = base->list.v,
+                        .b = other->list.v,
+                        .n = base->list.n,
+                        .m = other->list.n,
+                        .grown = base->at ? (double)other->at / (double)base->at : 1};
     *n = 0;
     memset(match, 0xff, x.n * sizeof *match);
     if (x.n > INT32_MAX / 2 || x.m > INT32_MAX / 2) {
         return MT_OK;
     }
-    x.reach = mt_mem_zalloc(2 * MOST_DIFFERENCES + 3, sizeof *x.reach);
-    bool room = x.reach != NULL;
-    int32_t d = 0;
-    while (room && !done && d <= MOST_DIFFERENCES) {
-        room = extend(&x, d, &done);
-        d += !done;
+    enum mt_status status = align_part(&x, 0, match, n, err);
+    if (status == MT_OK && *n > 0) {
+        status = fill_gaps(&x, base, other, match, n, err);
     }
-    if (room && done) {
-        *n = trace_back(&x, d, match);
-    }
-    mt_mem_free(x.reach);
     mt_vec_release(&x.rounds);
-    return room ? MT_OK : mt_fail_nomem(err);
+    return status;
 }

@@ -20,6 +20,7 @@ struct call {
 struct calls {
     MT_VEC(struct call) list;
     uint64_t path; /* hash over the keys */
+    uint64_t at;   /* size of the program; 0: not told */
 };
 
 struct mt_fit {
@@ -46,8 +47,9 @@ enum mt_status mt_fit_list_calls(const struct mt_snapshot *s, int32_t device, st
 
 /* ---- fit_align.c ---- */
 
-/* match[i]: the call of `other` that call i of `base` is in the longest common sequence of keys, or
- * NO_CALL. *n: how many are matched; 0 when they differ in too much. */
+/* match[i]: the call of `other` that call i of `base` is in the longest common sequence of calls of
+ * one key whose sizes may follow a law, or NO_CALL. *n: how many are matched; 0 when the lists
+ * differ in too much. */
 enum mt_status mt_fit_align(const struct calls *base, const struct calls *other, uint32_t *match,
                             size_t *n, struct mt_error *err) MT_NODISCARD;
 
