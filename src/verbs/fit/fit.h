@@ -33,6 +33,7 @@ enum mt_fit_law {
     MT_FIT_LINEAR,
     MT_FIT_QUADRATIC,
     MT_FIT_STEPS,   /* a line within one hundredth: rounded inside a library */
+    MT_FIT_UNCONFIRMED, /* a line through two recordings, not in proportion, that no third confirms */
     MT_FIT_UNKNOWN, /* no law: chosen by a library, or seen in one recording alone */
     MT_FIT_LAWS
 };

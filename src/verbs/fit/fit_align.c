@@ -32,16 +32,22 @@ static bool is_near(double x, double y)
     return fabs(x - y) <= NEAR * (x > y ? x : y);
 }
 
+/* How well two calls go together; 0: not at all. */
+static int kinship(const struct aligner *x, const struct call *a, const struct call *b)
+{
+    double from = (double)a->size, to = (double)b->size, grown = from * x->grown;
+    bool between = (to > from) == (to < grown);
+    return a->key != b->key                  ? 0
+           : is_near(to, from)               ? 4
+           : is_near(to, grown)              ? 3
+           : is_near(to, grown * x->grown)   ? 2
+           : x->loose && between             ? 1
+                                             : 0;
+}
+
 static bool is_pair(const struct aligner *x, const struct call *a, const struct call *b)
 {
-    if (a->key != b->key) {
-        return false;
-    }
-    double from = (double)a->size, to = (double)b->size, grown = from * x->grown;
-    if (is_near(to, from) || is_near(to, grown)) {
-        return true;
-    }
-    return x->loose ? (to > from) == (to < grown) : is_near(to, grown * x->grown);
+    return kinship(x, a, b) > 0;
 }
 
 static int32_t slide(const struct aligner *x, int32_t at, int32_t diagonal)
@@ -153,6 +159,44 @@ static enum mt_status fill_gaps(struct aligner *x, const struct calls *base,
     return MT_OK;
 }
 
+/* A run of calls that only the base has can often begin earlier as well: it is moved to where the pairs
+ * are the best. [from, end) is the run. */
+static void shift_run(const struct aligner *x, const struct calls *base, const struct calls *other,
+                      uint32_t *match, size_t from, size_t end)
+{
+    size_t best = 0;
+    int gain = 0, most = 0;
+    for (size_t k = 1; k <= from && match[from - k] != NO_CALL; k++) {
+        const struct call *b = &other->list.v[match[from - k]];
+        int now = kinship(x, &base->list.v[end - k], b);
+        gain += now - kinship(x, &base->list.v[from - k], b);
+        if (now == 0) {
+            break;
+        }
+        best = gain > most ? k : best;
+        most = gain > most ? gain : most;
+    }
+    for (size_t k = 1; k <= best; k++) {
+        match[end - k] = match[from - k];
+        match[from - k] = NO_CALL;
+    }
+}
+
+static void shift_runs(const struct aligner *x, const struct calls *base, const struct calls *other,
+                       uint32_t *match)
+{
+    for (size_t i = 0; i < base->list.n;) {
+        size_t end = i;
+        while (end < base->list.n && match[end] == NO_CALL) {
+            end++;
+        }
+        if (end > i) {
+            shift_run(x, base, other, match, i, end);
+        }
+        i = end + 1;
+    }
+}
+
 enum mt_status mt_fit_align(const struct calls *base, const struct calls *other, uint32_t *match,
                             size_t *n, struct mt_error *err)
 {
@@ -168,6 +212,7 @@ enum mt_status mt_fit_align(const struct calls *base, const struct calls *other,
     }
     enum mt_status status = align_part(&x, 0, match, n, err);
     if (status == MT_OK && *n > 0) {
+        shift_runs(&x, base, other, match);
         status = fill_gaps(&x, base, other, match, n, err);
     }
     mt_vec_release(&x.rounds);

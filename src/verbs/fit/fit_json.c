@@ -27,7 +27,7 @@ static void put_recordings(struct mt_put *p, cJSON *root, const struct mt_fit_re
 static void put_aligned(struct mt_put *p, cJSON *root, const struct mt_fit_report *v)
 {
     static const char *const names[MT_FIT_LAWS] = {"constant", "linear", "quadratic", "steps",
-                                                   "unknown"};
+                                                   "unconfirmed", "unknown"};
     size_t n, base = mt_fit_base(v->fit);
     const size_t *counts = mt_fit_laws(v->fit);
     const struct mt_fit_recording *rows = mt_fit_recordings(v->fit, &n);

@@ -19,6 +19,7 @@ struct points {
 };
 
 #define STEP_SHARE 0.01 /* of a size that a library may round away */
+#define MOST_UNCONFIRMED 10 /* a share of the calls that grow: where more are, a library chooses */
 
 /* ---- curves ---- */
 
@@ -121,6 +122,13 @@ static double unknown_at(const struct points *p, double at, enum guess guess)
     return guess == GUESS_LOW ? low : guess == GUESS_HIGH ? high : middle;
 }
 
+/* The line, or half and twice the growth. */
+static double unconfirmed_at(const struct points *p, double at, enum guess guess)
+{
+    double now = p->size[p->n - 1], then = line(p, 0, p->n - 1, at), off = fabs(then - now);
+    return guess == GUESS_LOW ? then - off / 2 : guess == GUESS_HIGH ? then + off : then;
+}
+
 static double size_at(const struct points *p, enum mt_fit_law law, double at, enum guess guess)
 {
     switch (law) {
@@ -128,24 +136,64 @@ static double size_at(const struct points *p, enum mt_fit_law law, double at, en
     case MT_FIT_LINEAR:
     case MT_FIT_STEPS: return line(p, 0, p->n - 1, at);
     case MT_FIT_QUADRATIC: return value(curve(p), at);
+    case MT_FIT_UNCONFIRMED: return unconfirmed_at(p, at, guess);
     default: return unknown_at(p, at, guess);
     }
 }
 
 /* ---- calls ---- */
 
-/* The sizes of a call of the base in the recordings that have it, the smallest program first. */
-static void points_of(const struct mt_fit *f, size_t call, struct points *p)
+/* The sizes of a call of the base in the recordings that have it, the smallest program first; only
+ * of those that are points of the laws, or of all. */
+static void points_among(const struct mt_fit *f, size_t call, bool all, struct points *p)
 {
     p->n = 0;
     for (size_t k = 0; k < f->n; k++) {
         size_t r = f->order[k];
         uint32_t i = f->match[r] ? f->match[r][call] : (uint32_t)call;
-        if (f->recordings[r].used && i != NO_CALL) {
+        if ((all || f->recordings[r].used) && i != NO_CALL) {
             p->at[p->n] = (double)f->recordings[r].size;
             p->size[p->n++] = (double)f->calls[r].list.v[i].size;
         }
     }
+}
+
+static void points_of(const struct mt_fit *f, size_t call, struct points *p)
+{
+    points_among(f, call, false, p);
+}
+
+/* Any two sizes lie on a line. Programs ask for sizes that stay or grow in proportion; what does
+ * neither was added up inside a library, which a third recording has to confirm. */
+static bool is_confirmed(const struct mt_fit *f, size_t call, const struct points *p)
+{
+    struct points all;
+    double proportional = p->size[0] * p->at[1] / p->at[0];
+    if (fabs(proportional - p->size[1]) <= STEP_SHARE * p->size[1]) {
+        return true;
+    }
+    points_among(f, call, true, &all);
+    return all.n > 2 && is_line(&all, 1, STEP_SHARE);
+}
+
+static enum mt_fit_law law_of_call(const struct mt_fit *f, size_t call)
+{
+    struct points p;
+    points_of(f, call, &p);
+    enum mt_fit_law law = law_of(&p);
+    return law == MT_FIT_LINEAR && p.n == 2 && !is_confirmed(f, call, &p) ? MT_FIT_UNCONFIRMED : law;
+}
+
+bool mt_fit_is_chosen(const struct mt_fit *f, size_t call)
+{
+    struct points p;
+    size_t like = f->like[call];
+    points_of(f, like, &p);
+    const size_t *n = f->law_counts;
+    size_t unconfirmed = n[MT_FIT_UNCONFIRMED];
+    size_t grow = n[MT_FIT_LINEAR] + n[MT_FIT_QUADRATIC] + n[MT_FIT_STEPS] + unconfirmed;
+    return (f->laws[like] == MT_FIT_UNKNOWN && p.n > 1) ||
+           (f->laws[like] == MT_FIT_UNCONFIRMED && unconfirmed > grow / MOST_UNCONFIRMED);
 }
 
 /* A call that only the base has is taken for one of the same stack and size that others have too.
@@ -174,7 +222,6 @@ static enum mt_status find_likes(struct mt_fit *f, struct mt_error *err)
 enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err)
 {
     size_t n = f->calls[f->base].list.n;
-    struct points p;
     f->laws = mt_mem_alloc(n, sizeof *f->laws);
     f->like = mt_mem_alloc(n, sizeof *f->like);
     f->sizes = mt_mem_alloc(n, sizeof *f->sizes);
@@ -182,8 +229,7 @@ enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err)
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < n; i++) {
-        points_of(f, i, &p);
-        f->laws[i] = (uint8_t)law_of(&p);
+        f->laws[i] = (uint8_t)law_of_call(f, i);
         f->like[i] = (uint32_t)i;
     }
     MT_TRY(find_likes(f, err));

@@ -52,7 +52,8 @@ static void take(struct mt_fit_run *out, const struct peaks *p)
  * addresses: there the order decides nothing. */
 static enum mt_status try_orders(const struct asked *a, struct mt_error *err)
 {
-    int guesses = a->fit->law_counts[MT_FIT_UNKNOWN] ? GUESSES : 1;
+    const size_t *laws = a->fit->law_counts;
+    int guesses = laws[MT_FIT_UNKNOWN] || laws[MT_FIT_UNCONFIRMED] ? GUESSES : 1;
     int orders = a->settings->expandable_segments ? 1 : MT_DEVICE_ORDERS;
     for (int g = 0; g < guesses; g++) {
         mt_fit_sizes_at(a->fit, a->out->size, (enum guess)g);
@@ -112,8 +113,9 @@ static bool is_far(const struct mt_fit *f, uint64_t size)
 static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
 {
     uint64_t largest = 0;
-    for (size_t i = 0; f->law_counts[MT_FIT_UNKNOWN] && i < f->calls[f->base].list.n; i++) {
-        if (f->laws[f->like[i]] == MT_FIT_UNKNOWN) {
+    bool some = f->law_counts[MT_FIT_UNKNOWN] || f->law_counts[MT_FIT_UNCONFIRMED];
+    for (size_t i = 0; some && i < f->calls[f->base].list.n; i++) {
+        if (mt_fit_is_chosen(f, i)) {
             uint64_t size = mt_fit_size_of(f, i, out->size, GUESS_HIGH);
             largest = size > largest ? size : largest;
         }

@@ -44,7 +44,7 @@ static enum mt_status print_recordings(const struct mt_report *r, const struct m
 static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
 {
     static const char *const words[MT_FIT_LAWS] = {"constant", "linear", "quadratic", "in steps",
-                                                   "on no law"};
+                                                   "on a line that no third confirms", "on no law"};
     const size_t *counts = mt_fit_laws(v->fit);
     struct mt_sentence s = {0};
     mt_sentence_add(&s, "  allocations by how they grow:");
