@@ -159,6 +159,9 @@ enum mt_status mt_fit_new(const struct mt_fit_input *inputs, size_t n, int32_t d
         status = mt_fit_find_laws(f, err);
     }
     if (status == MT_OK) {
+        status = mt_fit_try(f, err);
+    }
+    if (status == MT_OK) {
         status = mt_fit_list_stacks(f, err);
     }
     if (status != MT_OK) {

@@ -55,13 +55,17 @@ static enum mt_status try_orders(const struct asked *a, struct mt_error *err)
     const size_t *laws = a->fit->law_counts;
     int guesses = laws[MT_FIT_UNKNOWN] || laws[MT_FIT_UNCONFIRMED] ? GUESSES : 1;
     int orders = a->settings->expandable_segments ? 1 : MT_DEVICE_ORDERS;
+    int likely = orders == 1 ? 0 : (int)a->fit->order_of_addresses;
     for (int g = 0; g < guesses; g++) {
         mt_fit_sizes_at(a->fit, a->out->size, (enum guess)g);
-        for (int o = 0; o < (g == GUESS_MIDDLE ? orders : 1); o++) {
+        for (int o = 0; o < orders; o++) {
             struct peaks p;
+            if (g != GUESS_MIDDLE && o != likely) {
+                continue;
+            }
             MT_TRY(run_once(a, (enum mt_device_order)o, &p, err));
             take(a->out, &p);
-            if (g == GUESS_MIDDLE && o == 0) {
+            if (g == GUESS_MIDDLE && o == likely) {
                 a->out->reserved = p.reserved;
                 a->out->requested = p.requested;
             }
@@ -85,7 +89,7 @@ static enum mt_status try_neighbours(const struct asked *a, struct mt_error *err
         }
         last = at;
         mt_fit_sizes_at(a->fit, at, GUESS_MIDDLE);
-        MT_TRY(run_once(a, MT_DEVICE_DOWN, &p, err));
+        MT_TRY(run_once(a, a->fit->order_of_addresses, &p, err));
         if (p.requested > 0 && !p.refused) {
             widen(a->out,
                   (uint64_t)((double)p.reserved / (double)p.requested * (double)a->out->requested));
@@ -123,6 +127,24 @@ static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
     return largest <= out->reserved / 100 * MOST_UNKNOWN;
 }
 
+/* The range is no smaller than what the recordings bear out. */
+static void add_margin(const struct mt_fit *f, struct mt_fit_run *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        used += f->recordings[i].used;
+    }
+    double margin = is_far(f, out->size) ? MARGIN_OF_FAR : used == 2 ? MARGIN_OF_TWO : 0;
+    double reserved = (double)out->reserved, off = reserved * margin / 100;
+    bool larger = out->size > f->recordings[f->base].size;
+    widen(out, (uint64_t)(reserved - off));
+    widen(out, (uint64_t)(reserved + off));
+    if (larger) {
+        widen(out, (uint64_t)(reserved * f->off_low));
+        widen(out, (uint64_t)(reserved * f->off_high));
+    }
+}
+
 static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
                               bool neighbours, struct mt_fit_run *out, struct mt_error *err)
 {
@@ -133,6 +155,7 @@ static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_f
     enum mt_status status = try_orders(&a, err);
     bool fits = status == MT_OK && out->verdict == MT_SIM_FITS;
     if (fits) {
+        add_margin(f, out);
         out->known =
             out->high - out->low <= out->reserved / 100 * MOST_RANGE && laws_suffice(f, out);
     }
