@@ -68,6 +68,9 @@ static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
     if (status == MT_OK) {
         status = mt_frag_sources_find(&x.sources, d->snapshot, d->replay, d->filtered, err);
     }
+    if (status == MT_OK) {
+        status = mt_packing_of_replay(&x.ideal, d->replay, err);
+    }
     if (status == MT_OK && !mt_vec_push(&v->list, x)) {
         status = mt_fail_nomem(err);
     }

@@ -16,6 +16,14 @@ static void put_causes(struct mt_put *p, cJSON *o, const struct mt_frag *f)
     mt_put_u64(p, c, "rounding_bytes", f->rounding);
 }
 
+static void put_ideal(struct mt_put *p, cJSON *o, const struct mt_frag *f,
+                      const struct mt_packing *x)
+{
+    cJSON *ideal = mt_put_object(p, o, "ideal");
+    mt_put_known(p, ideal, "lower_bound_bytes", f->n_events > 0, x->alive);
+    mt_put_known(p, ideal, "packed_bytes", f->n_events > 0 && x->known, x->packed);
+}
+
 static void put_pools(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
                       const struct mt_frag *f)
 {
@@ -98,6 +106,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     mt_put_known(p, o, "failed_request_bytes", f->failed_request > 0, f->failed_request);
     mt_put_u64(p, o, "empty_cache_bytes", f->empty_cache);
     mt_put_u64(p, o, "free_pages_bytes", f->free_pages);
+    put_ideal(p, o, f, &d->ideal);
     put_causes(p, o, f);
     put_pools(p, o, s, f);
     put_pins(p, o, r, s, f);

@@ -70,6 +70,22 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f,
     print_cache(r, f, recorded);
 }
 
+/* How little the whole recording could do with. */
+static void print_ideal(const struct mt_report *r, const struct mt_frag_result *d)
+{
+    const struct mt_packing *x = &d->ideal;
+    struct mt_sentence s = {0};
+    if (!d->frag.n_events || !x->alive || d->part == MT_FRAG_AFTER_UNWINDING) {
+        return;
+    }
+    mt_sentence_add(&s, "  at its peak the recording needs at least %s, what is alive at once",
+                    mt_report_size(r, x->alive).s);
+    if (x->known && x->packed > x->alive) {
+        mt_sentence_add(&s, "; the best packing found takes %s", mt_report_size(r, x->packed).s);
+    }
+    mt_report_line(r, 4, "%s", s.text);
+}
+
 /* ---- causes ---- */
 
 static void add_cause(struct mt_table *t, const struct mt_frag *f, uint64_t bytes, const char *text)
@@ -419,6 +435,7 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
             fputc('\n', r->out);
         }
         print_head(r, f, &recorded);
+        print_ideal(r, &devices[i]);
         if (devices[i].part == MT_FRAG_AFTER_UNWINDING) {
             mt_report_line(r, 4, "  at the end, after the unwinding; --at end shows all of it");
             continue;

@@ -4,6 +4,7 @@
 #define MEMTOOL_VERBS_FRAG_PRINT_H
 
 #include "heap/findings/frag.h"
+#include "heap/findings/packing.h"
 #include "print/report.h"
 
 /* Without --at a device whose trace has an out-of-memory event is shown twice. */
@@ -17,6 +18,7 @@ struct mt_frag_result {
     enum mt_frag_part part;
     struct mt_frag frag;
     struct mt_frag_sources sources;
+    struct mt_packing ideal; /* of the whole trace, whatever the moment and the filter */
 };
 enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_frag_result *devices, size_t n,

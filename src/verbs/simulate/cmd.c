@@ -102,6 +102,7 @@ struct device_runs {
     int32_t device;
     struct mt_sim_edit *edits; /* work.n_edits of them, made */
     struct mt_sim *sim;
+    struct mt_packing ideal[2]; /* of the recorded program, of the edited one */
     MT_VEC(struct mt_sim_run) runs;
     bool chosen;
     size_t tried; /* settings that a search went through */
@@ -254,8 +255,10 @@ static enum mt_status simulate_device(struct work *w, int32_t device, struct mt_
     }
     struct device_runs *kept = &w->devices.v[w->devices.n - 1];
     MT_TRY(replay(w, kept, err));
+    MT_TRY(mt_sim_ideal(kept->sim, &kept->ideal[0], err));
     MT_TRY(edit(w, kept, err));
     if (w->n_edits) {
+        MT_TRY(mt_sim_ideal(kept->sim, &kept->ideal[1], err));
         MT_TRY(what_if(w, kept, mt_sim_settings(kept->sim), mt_sim_conf(kept->sim), false, err));
     }
     if (w->x->search) {
@@ -294,6 +297,7 @@ static enum mt_status report(const struct work *w, const char *file, struct mt_e
                                             .sim = d->sim,
                                             .runs = d->runs.v,
                                             .n_runs = d->runs.n,
+                                            .ideal = d->ideal,
                                             .chosen = d->chosen,
                                             .tried = d->tried,
                                             .tried_all = d->tried_all,

@@ -167,6 +167,9 @@ static void add_columns(struct mt_table *t, const struct mt_report *r)
     mt_table_column(t, "UNUSED", MT_RIGHT);
     mt_table_column(t, "ALLOCATED", MT_RIGHT);
     if (has_hits(r)) {
+        mt_table_column(t, "OVER", MT_RIGHT);
+    }
+    if (has_hits(r)) {
         mt_table_column(t, "HITS", MT_RIGHT);
     }
     mt_table_column(t, "CALLS", MT_RIGHT);
@@ -204,6 +207,18 @@ static void add_unknown(struct mt_table *t, const struct mt_report *r, size_t ce
     }
 }
 
+/* What is reserved beyond what is alive at once. A run that refused something does without it. */
+static void add_over(struct mt_table *t, const struct mt_report *r, const struct mt_sim_run *run,
+                     const struct mt_packing *ideal)
+{
+    uint64_t reserved = run->peak.reserved;
+    if (reserved < ideal->alive || !ideal->alive) {
+        add_unknown(t, r, 1);
+    } else {
+        mt_table_cell(t, "%s", mt_share_text(r, reserved - ideal->alive, ideal->alive).s);
+    }
+}
+
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_result *v,
                     size_t i, struct mt_buf *b)
 {
@@ -226,6 +241,9 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
         mt_table_size(t, (uint64_t)allocated);
     } else {
         add_unknown(t, r, 2);
+    }
+    if (has_hits(r)) {
+        add_over(t, r, run, mt_sim_ideal_of(v, run));
     }
     if (replayed && has_hits(r)) {
         mt_table_cell(t, "%s", mt_share_text(r, s->hits, s->searches).s);
@@ -300,8 +318,8 @@ enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct m
 }
 
 #define CSV_FIGURES                                                                                \
-    "device,verdict,reserved_bytes,change_bytes,unused_share,allocated_bytes,hit_share,calls,"     \
-    "retries,ooms"
+    "device,verdict,reserved_bytes,change_bytes,unused_share,allocated_bytes,over_share,hit_share,"  \
+    "calls,retries,ooms"
 
 enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,
                                       size_t n, struct mt_error *err)

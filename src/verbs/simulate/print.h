@@ -12,6 +12,7 @@ struct mt_sim_result {
     const struct mt_sim *sim;
     const struct mt_sim_run *runs;
     size_t n_runs;
+    const struct mt_packing *ideal;  /* of the recorded program, then of the edited one */
     const struct mt_sim_edit *edits; /* of the program, made before all runs but the first */
     size_t n_edits;
     size_t tried;         /* settings that a search went through; 0: none */
@@ -35,6 +36,13 @@ enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt
 
 /* "recompute", "offload", "free-early", "scale", "drop": as the options are called. */
 const char *mt_sim_edit_word(enum mt_sim_edit_kind kind);
+
+/* Of the program that a run is of. */
+static inline const struct mt_packing *mt_sim_ideal_of(const struct mt_sim_result *v,
+                                                       const struct mt_sim_run *run)
+{
+    return &v->ideal[!run->recorded && v->n_edits > 0];
+}
 
 /* "fits", "out_of_memory", "unknown". */
 const char *mt_sim_verdict_word(enum mt_sim_verdict v);

@@ -339,8 +339,31 @@ static void print_search(const struct mt_report *r, const struct mt_sim_result *
         mt_report_size(r, floor).s);
 }
 
+static void print_ideal(const struct mt_report *r, const struct mt_sim_result *v)
+{
+    const struct mt_packing *x = &v->ideal[v->n_edits > 0];
+    struct mt_report lines = in_lines(r);
+    struct mt_sentence s = {0};
+    if (!x->alive) {
+        return;
+    }
+    mt_sentence_add(&s, "  OVER is above what is alive at once, %s",
+                    mt_report_size(r, x->alive).s);
+    if (v->n_edits) {
+        mt_sentence_add(&s, " in the edited program");
+    }
+    if (x->known && x->packed == x->alive) {
+        mt_sentence_add(&s, "; a packing that knows all lifetimes needs no more");
+    } else if (x->known) {
+        mt_sentence_add(&s, "; the best packing found that knows all lifetimes needs %s",
+                        mt_report_size(r, x->packed).s);
+    }
+    mt_report_line(&lines, 4, "%s", s.text);
+}
+
 void mt_sim_print_outcome(const struct mt_report *r, const struct mt_sim_result *v)
 {
+    print_ideal(r, v);
     fputs(v->n_edits ? "\n" : "", r->out);
     print_edits(r, v);
     print_search(r, v);

@@ -16,6 +16,7 @@
 #define MEMTOOL_VERBS_SIMULATE_SIMULATE_H
 
 #include "allocator/core/allocator.h"
+#include "heap/findings/packing.h"
 #include "snapshot/model/model.h"
 #include "snapshot/model/view.h"
 #include "support/error.h"
@@ -187,6 +188,10 @@ struct mt_sim_edit {
  * again. Edits add up in the order in which they are made. Errors: MT_NOMEM, MT_LIMIT. */
 enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, struct mt_error *err)
     MT_NODISCARD;
+
+/* How little memory the lifetimes of the program could do with, as it is now. Errors: MT_NOMEM. */
+enum mt_status mt_sim_ideal(const struct mt_sim *sim, struct mt_packing *out,
+                            struct mt_error *err) MT_NODISCARD;
 
 /* The recorded settings. */
 const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim);

@@ -94,6 +94,13 @@ static void put_peak(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
     }
 }
 
+static void put_ideal(struct mt_put *p, cJSON *run, const struct mt_packing *x)
+{
+    cJSON *o = mt_put_object(p, run, "ideal");
+    mt_put_u64(p, o, "lower_bound_bytes", x->alive);
+    mt_put_known(p, o, "packed_bytes", x->known, x->packed);
+}
+
 static void put_cost(struct mt_put *p, cJSON *run, const struct mt_sim_run *r)
 {
     const struct mt_alloc_stats *s = &r->stats;
@@ -156,6 +163,7 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v
     mt_put_u64(p, run, "n_ooms", r->n_ooms);
     mt_put_text(p, run, "verdict", mt_sim_verdict_word(r->verdict));
     put_peak(p, run, r);
+    put_ideal(p, run, mt_sim_ideal_of(v, r));
     if (!r->of_trace) {
         put_cost(p, run, r);
     }
