@@ -16,7 +16,7 @@ static struct mt_error err;
 
 static struct calls calls_of(const char *letters)
 {
-    struct calls c = {{0}, 0};
+    struct calls c = {{0}, 0, 0};
     for (const char *at = letters; *at; at++) {
         struct call one = {(uint64_t)*at, 1, 0};
         ck_assert(mt_vec_push(&c.list, one));
@@ -92,6 +92,7 @@ static const struct {
     {3, {2, 4, 8}, {200010, 400123, 800000}, MT_FIT_STEPS, 9999847},
     {3, {2, 3, 4}, {1000, 5000, 2000}, MT_FIT_UNKNOWN, 0},
     {2, {2, 3}, {2000, 1000}, MT_FIT_UNKNOWN, 0},
+    {2, {2, 3}, {2000, 2500}, MT_FIT_UNCONFIRMED, 51000},
 };
 
 START_TEST(sizes_go_on_the_law_that_they_meet)
