@@ -6,6 +6,7 @@
 #include "draw/plot.h"
 #include "heap/walk/query.h"
 #include "support/checked.h"
+#include "verbs/plots/overlay/overlay.h"
 #include "verbs/plots/page/page.h"
 #include "verbs/plots/page/page_output.h"
 #include "verbs/plots/plot_verbs.h"
@@ -18,21 +19,32 @@ struct trace_plot_settings {
     struct mt_picture picture;
     bool segments;
     bool filter_freed;
-    int x;
+    int x; /* -1: chosen */
     uint64_t capacity;
     bool per_alloc;
+    bool side_by_side;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
 
-static const char *const AXES[] = {"event", "time", NULL};
+static void defaults(void *settings);
+
+enum { AXIS_EVENT, AXIS_TIME, AXIS_STEP };
+static const char *const AXES[] = {"event", "time", "step", NULL};
 
 #define AT(field) offsetof(struct trace_plot_settings, field)
 
 static const struct mt_option OPTIONS[] = {
     MT_OPT_FLAG('s', "segments", AT(segments),
                 "draw reserved segments, by the stack that needed them", .common = true),
-    MT_OPT_CHOICE(0, "x", AT(x), AXES, "what the horizontal axis counts", .common = true),
+    MT_OPT_CHOICE(0, "x", AT(x), AXES,
+                  "what the horizontal axis counts; step lays the steps of several files over one "
+                  "another (default where they have steps)",
+                  .common = true),
+    MT_OPT_FLAG(0, "side-by-side", AT(side_by_side),
+                "several files beside one another with their stacks, not as lines over one "
+                "another; so do -n and --per-alloc",
+                .common = true),
     MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
                 "draw a line at the size of the device (default: known after an OOM)",
                 .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
@@ -60,17 +72,27 @@ const struct mt_command mt_cmd_trace_plot = {
         "Draws the memory in use over the recorded events: the stacks that hold most as bands, "
         "reserved memory as a line, the capacity, the peak and each out-of-memory event. The "
         "suffix of -o names the format; without -o the picture is drawn with characters. Several "
-        "files stand side by side on one scale.",
+        "files lie over one another as lines on one scale, step over step where they have steps; "
+        "of "
+        "two it marks where they part.",
     .examples = "memtool trace_plot snap.pickle -o mem.svg     for the browser\n"
+                "memtool trace_plot before.pickle after.pickle -o both.png\n"
                 "memtool trace_plot snap.pickle                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_FIGURES,
     .settings_size = sizeof(struct trace_plot_settings),
+    .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
     .run = run,
 };
+
+static void defaults(void *settings)
+{
+    struct trace_plot_settings *x = settings;
+    x->x = -1;
+}
 
 /* A device of a file with all that its panel is drawn from. */
 struct subject {
@@ -100,6 +122,8 @@ struct plot {
     bool has_time, time_is_absolute;
     int64_t time_min_us, time_max_us;
     bool salvaged;
+    bool overlay; /* the files over one another */
+    MT_VEC(struct mt_overlay) overlays;
 };
 
 static void take_window(struct plot *p)
@@ -157,11 +181,13 @@ static void fill_options(const struct plot *p, struct subject *u, bool term,
     enum { MOST_BANDS = 40 };
     const struct trace_plot_settings *set = p->set;
     int64_t limit = set->common.limit;
+    bool lines = p->overlay && !set->common.json; /* JSON has the stacks all the same */
     u->options = (struct mt_timeline_options){
         .subject = set->segments ? MT_TIMELINE_SEGMENTS : MT_TIMELINE_MEMORY,
-        .by_time = set->x == 1,
-        .columns = picture_columns(p, term),
-        .bands = limit < 0 || set->per_alloc        ? MT_PLOT_LOOK_BANDS
+        .by_time = set->x == AXIS_TIME,
+        .columns = lines ? MT_OVERLAY_DETAIL : picture_columns(p, term),
+        .bands = lines                              ? 1
+                 : limit < 0 || set->per_alloc      ? MT_PLOT_LOOK_BANDS
                  : limit == 0 || limit > MOST_BANDS ? MOST_BANDS
                                                     : (size_t)limit,
         .filter = mt_filter_is_open(&set->filter) ? NULL : filtered,
@@ -210,11 +236,11 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
         status = mt_timeline_init(&u.timeline, &u.replay, &u.options, err);
         mt_filtered_release(&filtered);
     }
-    if (status == MT_OK && !is_look(&u)) {
+    if (status == MT_OK && !p->overlay && !is_look(&u)) {
         u.own_look = true;
         status = mt_plot_look_init(&u.look, &u.replay, err);
     }
-    if (status == MT_OK) {
+    if (status == MT_OK && !p->overlay) {
         status = find_growth(&u, err);
     }
     u.options.filter = NULL;
@@ -312,6 +338,40 @@ static bool make_panels(struct plot *p)
     return true;
 }
 
+/* The n-th devices of the files lie over one another, whatever their numbers: the dumps of ranks
+ * name different ones. */
+static enum mt_status add_to_overlay(struct plot *p, size_t row, const struct subject *u,
+                                     struct mt_error *err)
+{
+    struct mt_overlay empty = {0};
+    if (row == p->overlays.n && !mt_vec_push(&p->overlays, empty)) {
+        return mt_fail_nomem(err);
+    }
+    struct mt_overlay *o = &p->overlays.v[row];
+    if (!o->runs) {
+        MT_TRY(mt_overlay_init(o, p->set->segments, err));
+    }
+    o->capacity = p->set->capacity;
+    return mt_overlay_add(o, p->files[u->file], u->file, &u->replay, &u->timeline, err);
+}
+
+static enum mt_status make_overlays(struct plot *p, struct mt_error *err)
+{
+    static const enum mt_overlay_axis AXIS[] = {[AXIS_EVENT] = MT_OVERLAY_EVENTS,
+                                                [AXIS_TIME] = MT_OVERLAY_TIME,
+                                                [AXIS_STEP] = MT_OVERLAY_STEPS};
+    size_t row = 0;
+    for (size_t i = 0; i < p->subjects.n; i++) {
+        row = i > 0 && p->subjects.v[i - 1].file == p->subjects.v[i].file ? row + 1 : 0;
+        MT_TRY(add_to_overlay(p, row, &p->subjects.v[i], err));
+    }
+    for (size_t i = 0; i < p->overlays.n; i++) {
+        MT_TRY(mt_overlay_align(&p->overlays.v[i],
+                                p->set->x < 0 ? MT_OVERLAY_CHOOSE : AXIS[p->set->x], err));
+    }
+    return MT_OK;
+}
+
 /* One object a file. */
 static enum mt_status print_file(struct plot *p, struct mt_report *r, size_t file,
                                  struct mt_error *err)
@@ -362,9 +422,27 @@ static enum mt_status draw_characters(const void *panels, size_t n,
     return mt_term_trace(panels, n, style, term, out, err);
 }
 
+static enum mt_status draw_overlay(struct mt_scene *scene, const void *panels, size_t n,
+                                   struct mt_error *err)
+{
+    return mt_overlay_scene(scene, panels, n, err);
+}
+
+static enum mt_status draw_overlay_characters(const void *panels, size_t n,
+                                              const struct mt_plot_style *style,
+                                              const struct mt_term_style *term, struct mt_buf *out,
+                                              struct mt_error *err)
+{
+    return mt_overlay_term(panels, n, style, term, out, err);
+}
+
 static int draw(struct plot *p, const struct mt_picture_target *target)
 {
     struct mt_picture_panels x = {p->panels.v, p->panels.n, draw_scene, draw_characters};
+    if (p->overlay) {
+        x = (struct mt_picture_panels){p->overlays.v, p->overlays.n, draw_overlay,
+                                       draw_overlay_characters};
+    }
     return mt_picture_draw(p->cli, &p->set->common, &p->set->picture, target, &x);
 }
 
@@ -382,15 +460,18 @@ static int load_files(struct plot *p, bool term)
             return mt_cli_fail(p->cli, p->files[i], &err);
         }
     }
-    if (!make_panels(p)) {
-        mt_fail_nomem(&err);
-        return mt_cli_fail(p->cli, NULL, &err);
-    }
-    return 0;
+    enum mt_status status = p->overlay       ? make_overlays(p, &err)
+                            : make_panels(p) ? MT_OK
+                                             : mt_fail_nomem(&err);
+    return status == MT_OK ? 0 : mt_cli_fail(p->cli, NULL, &err);
 }
 
 static void plot_release(struct plot *p)
 {
+    for (size_t i = 0; i < p->overlays.n; i++) {
+        mt_overlay_release(&p->overlays.v[i]);
+    }
+    mt_vec_release(&p->overlays);
     for (size_t i = 0; i < p->subjects.n; i++) {
         mt_timeline_release(&p->subjects.v[i].timeline);
         mt_timeline_release(&p->subjects.v[i].look);
@@ -410,6 +491,10 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct plot p = {.cli = cli, .set = settings, .files = files, .n_files = n_files};
     struct mt_picture_target target;
     struct mt_error err;
+    p.overlay = n_files > 1 && !p.set->side_by_side && !p.set->per_alloc && p.set->common.limit < 0;
+    if (p.set->x == AXIS_STEP && !p.overlay) {
+        return mt_cli_usage(cli, "--x step lays several files over one another");
+    }
     if (p.set->segments && p.set->per_alloc) {
         return mt_cli_usage(cli,
                             "--per-alloc draws allocations, --segments draws segments: choose");
@@ -443,7 +528,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 int mt_plot_segment_timeline(struct mt_cli *cli, const struct mt_common *common,
                              const struct mt_picture *picture, int32_t device, char **files)
 {
-    struct trace_plot_settings set = {.common = *common, .picture = *picture, .segments = true};
+    struct trace_plot_settings set = {
+        .common = *common, .picture = *picture, .segments = true, .x = -1};
     mt_filter_init(&set.filter);
     set.filter.device = device;
     return run(cli, &set, files, 1);

@@ -12,4 +12,5 @@ try frag_oom.pickle --capacity 2GiB
 try frag_oom.pickle --capacity 80GiB
 try true_oom.pickle --capacity 140GiB
 try frag_oom.pickle --width 500 --height 400
-try frag_oom.pickle true_oom.pickle
+try --side-by-side frag_oom.pickle true_oom.pickle
+try frag_oom.pickle true_oom.pickle --capacity 140GiB

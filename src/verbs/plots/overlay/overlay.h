@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory of several runs over one another: on one scale, step over step. */
+#ifndef MEMTOOL_VERBS_PLOTS_OVERLAY_OVERLAY_H
+#define MEMTOOL_VERBS_PLOTS_OVERLAY_OVERLAY_H
+
+#include "draw/plot.h"
+#include "heap/findings/period.h"
+#include "heap/walk/timeline.h"
+
+#define MT_OVERLAY_RUNS 8
+#define MT_OVERLAY_COLUMNS 1024
+/* Timelines that are laid over one another have so many columns, since steps differ in length. */
+#define MT_OVERLAY_DETAIL 8192
+
+enum mt_overlay_axis { MT_OVERLAY_CHOOSE, MT_OVERLAY_STEPS, MT_OVERLAY_EVENTS, MT_OVERLAY_TIME };
+
+/* A device of a file. Replay and timeline are borrowed. */
+struct mt_overlay_run {
+    const char *file;
+    size_t color; /* which file it is */
+    const struct mt_replay *replay;
+    const struct mt_timeline *timeline;
+    struct mt_periods periods;
+    size_t columns;                    /* it ends behind so many */
+    uint64_t most[MT_OVERLAY_COLUMNS]; /* bytes in use, the most of each column */
+    uint64_t most_reserved[MT_OVERLAY_COLUMNS];
+};
+
+/* A part of the axis in which two runs are compared: a step, or a fiftieth of the axis. */
+struct mt_overlay_part {
+    size_t step;       /* SIZE_MAX: before the first step, or no step */
+    double x;          /* 0 .. 1: where they differ in it */
+    uint64_t bytes[2]; /* the most of each */
+};
+
+struct mt_overlay {
+    bool segments;             /* timelines of reserved memory */
+    uint64_t capacity;         /* of the device, 0: not known */
+    enum mt_overlay_axis axis; /* as found: never CHOOSE */
+    double lead;               /* STEPS: how wide what stands before step 0 is, in steps */
+    double span;               /* of the axis, in steps (with `lead`), events or us */
+    size_t n;
+    struct mt_overlay_run *runs; /* n of them, at most MT_OVERLAY_RUNS */
+    /* Of two runs, where both are there: the first part in which their highest points differ by
+     * more than a hundredth of the higher peak, and the part in which they differ most. */
+    bool differs;
+    struct mt_overlay_part first, most;
+};
+
+/*
+ * An overlay without runs, then one run after the other, then the axis, which becomes STEPS where
+ * it is free to choose and all runs with events have two steps at least. Errors: MT_NOMEM, MT_LIMIT
+ * (too many runs), MT_NOT_FOUND (STEPS was asked for and a run has none). Release it also after a
+ * failure.
+ */
+enum mt_status mt_overlay_init(struct mt_overlay *o, bool segments, struct mt_error *err)
+    MT_NODISCARD;
+enum mt_status mt_overlay_add(struct mt_overlay *o, const char *file, size_t color,
+                              const struct mt_replay *r, const struct mt_timeline *t,
+                              struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
+                                struct mt_error *err) MT_NODISCARD;
+void mt_overlay_release(struct mt_overlay *o);
+
+/* The most bytes that any run draws, and the capacity where that is not out of all proportion. */
+uint64_t mt_overlay_highest(const struct mt_overlay *o);
+
+/* "step 3", "before the first step", "event 1,234", "2.50 s" of a place on the axis. */
+void mt_overlay_say_place(struct mt_buf *b, const struct mt_overlay *o,
+                          const struct mt_overlay_part *part);
+/* A run's name: what tells its file apart from the others. */
+struct mt_str mt_overlay_name(const struct mt_overlay *o, size_t run);
+/* "device 0 · peak 1.93 GiB · reserved up to 1.97 GiB · 24 steps". */
+void mt_overlay_say_run(struct mt_buf *b, const struct mt_overlay *o, size_t run,
+                        struct mt_size_format f);
+/* Where two runs part, in a sentence or two; nothing of more or fewer runs. */
+void mt_overlay_say_difference(struct mt_buf *b, const struct mt_overlay *o,
+                               struct mt_size_format f);
+
+/* Pictures, a panel a device. Errors: MT_NOMEM. */
+enum mt_status mt_overlay_scene(struct mt_scene *scene, const struct mt_overlay *panels, size_t n,
+                                struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_overlay_term(const struct mt_overlay *panels, size_t n,
+                               const struct mt_plot_style *style, const struct mt_term_style *term,
+                               struct mt_buf *out, struct mt_error *err) MT_NODISCARD;
+
+#endif
