@@ -100,6 +100,62 @@ static int64_t current(enum mt_alloc_stat_id id)
     return mt_alloc_stat(a, id, MT_SLOT_ALL).current;
 }
 
+/* Sizes in the order that the indexes of blocks had as priorities when these were not seeded: each
+ * tree was a list then, and a file of 10 MB took minutes. */
+struct rank {
+    uint32_t index, priority;
+};
+
+static int by_priority(const void *x, const void *y)
+{
+    uint32_t p = ((const struct rank *)x)->priority, q = ((const struct rank *)y)->priority;
+    return (p > q) - (p < q);
+}
+
+static unsigned depth_of(uint32_t i)
+{
+    unsigned left = i ? depth_of(block_at(a, i)->left) : 0;
+    unsigned right = i ? depth_of(block_at(a, i)->right) : 0;
+    return i == 0 ? 0 : 1 + (left > right ? left : right);
+}
+
+START_TEST(sizes_that_aim_at_the_tree)
+{
+    enum { N = 2048 };
+    static struct rank ranks[N];
+    static uint64_t sizes[N];
+    static mt_alloc_block blocks[N];
+    unsigned deepest = 0;
+    sim = mt_device_sim_new(&(struct mt_device_sim_options){.total = (uint64_t)1 << 60});
+    struct mt_alloc_options o = {.device = mt_device_sim_device(sim)};
+    mt_alloc_settings_default(&o.settings);
+    ck_assert_int_eq(mt_alloc_new(&o, &a, &err), MT_OK);
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t x = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
+        ranks[i] = (struct rank){i, (uint32_t)(x >> 32) ^ (uint32_t)(x >> 11)};
+    }
+    qsort(ranks, N, sizeof *ranks, by_priority);
+    for (uint32_t i = 0; i < N; i++) {
+        sizes[ranks[i].index] = ((uint64_t)1 << 36) + 2 * MT_MIB * i;
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        struct mt_alloc_request r = {.size = sizes[i]};
+        ck_assert_int_eq(mt_alloc_allocate(a, &r, NULL, &blocks[i], &err), MT_OK);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        ck_assert_int_eq(mt_alloc_free(a, blocks[i], 0, &err), MT_OK);
+    }
+    for (size_t b = 1; b < a->bins.n; b++) {
+        for (unsigned c = 0; c < CLASS_COUNT; c++) {
+            unsigned depth = depth_of(a->bins.v[b]->roots[c]);
+            deepest = depth > deepest ? depth : deepest;
+        }
+    }
+    ck_assert_msg(deepest < 100, "%u nodes deep", deepest);
+    close_all();
+}
+END_TEST
+
 START_TEST(small_and_large_boundaries)
 {
     open_with("", 0, 0);
@@ -393,6 +449,7 @@ END_TEST
 int main(void)
 {
     TCase *t = tcase_create("allocator");
+    tcase_add_test(t, sizes_that_aim_at_the_tree);
     tcase_add_test(t, small_and_large_boundaries);
     tcase_add_test(t, own_segments);
     tcase_add_test(t, best_fit_reuses_exactly);

@@ -118,7 +118,8 @@ struct mt_alloc {
     bool gc_on, gc_ever; /* now; at any time: then free blocks have an age */
     bool short_way;      /* the settings need none of the steps that mt_alloc_serve leaves out */
     uint64_t allowed;
-    uint64_t total; /* bytes held from the device */
+    uint64_t total;  /* bytes held from the device */
+    uint64_t *walks; /* mt_alloc_options */
 
     struct block **chunks;
     size_t n_chunks, cap_chunks;
@@ -399,6 +400,16 @@ static inline uint64_t page_size(const struct mt_alloc *a, const struct bin *bin
 
 /* ---- alloc_release.c ---- */
 
+/* n blocks were looked at in a walk over all; mt_walk_on: whether there may be more. A pool is
+ * often out of the cache, and counts as WALK_POOL blocks. */
+enum { WALK_POOL = 8 };
+static inline void mt_walked(const struct mt_alloc *a, size_t n)
+{
+    if (a->walks) {
+        *a->walks -= *a->walks < n ? *a->walks : n;
+    }
+}
+enum mt_status mt_walk_on(const struct mt_alloc *a, size_t n, struct mt_error *err) MT_NODISCARD;
 enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err) MT_NODISCARD;
 /* *enough: whether as much was freed as the request needs. */
 enum mt_status mt_release_available(struct mt_alloc *a, const struct bin *bin, uint64_t size,

@@ -30,6 +30,7 @@ enum mt_status mt_alloc_new(const struct mt_alloc_options *o, struct mt_alloc **
     a->find_by_addr = o->find_by_addr;
     a->has_allowed = o->has_allowed;
     a->allowed = o->allowed;
+    a->walks = o->walks;
     take_settings(a, &o->settings, o->release);
     a->device.ops->caps(a->device.ctx, &a->caps);
     struct segment no_segment = {0};

@@ -35,12 +35,24 @@ static bool is_whole_segment(const struct mt_alloc *a, uint32_t i)
     return !is_split(block_at(a, i)) && !block_at(a, i)->expandable;
 }
 
+enum mt_status mt_walk_on(const struct mt_alloc *a, size_t n, struct mt_error *err)
+{
+    mt_walked(a, n);
+    return !a->walks || *a->walks > 0
+               ? MT_OK
+               : mt_fail(err, MT_LIMIT, MT_NO_OFFSET,
+                         "too much work: %zu pools and streams, walked over for too many requests "
+                         "that the device refused",
+                         a->bins.n);
+}
+
 /* ---- everything ---- */
 
 static enum mt_status release_bin(struct mt_alloc *a, const struct bin *bin, struct mt_error *err)
 {
     for (uint32_t i = mt_free_set_fit(a, bin, 0), next; i; i = next) {
         next = mt_free_set_next(a, i);
+        mt_walked(a, 1);
         if (block_at(a, i)->expandable) {
             if (!mt_vec_push(&a->scratch, i)) {
                 return mt_fail_nomem(err);
@@ -58,6 +70,7 @@ static enum mt_status release_pool(struct mt_alloc *a, uint32_t pair, bool small
 {
     const struct pool *pool = &a->pairs.v[pair].pools[small];
     a->scratch.n = 0;
+    MT_TRY(mt_walk_on(a, WALK_POOL * pool->bins.n, err));
     for (size_t k = 0; k < pool->bins.n; k++) {
         MT_TRY(release_bin(a, a->bins.v[pool->bins.v[k]], err));
     }
@@ -92,6 +105,7 @@ enum mt_status mt_release_cached(struct mt_alloc *a, struct mt_error *err)
 {
     a->stats.num_sync_all_streams++;
     MT_TRY(mt_streams_sync(a, err));
+    MT_TRY(mt_walk_on(a, WALK_POOL * a->pairs.n, err));
     bool some = has_releasable(a);
     if (some) {
         MT_TRY(release_pool(a, 0, false, err));
@@ -138,6 +152,7 @@ static enum mt_status release_largest(struct mt_alloc *a, const struct bin *bin,
          i = prev) {
         uint64_t size = block_at(a, i)->size;
         prev = mt_free_set_prev(a, i);
+        MT_TRY(mt_walk_on(a, 1, err));
         if (is_whole_segment(a, i)) {
             MT_TRY(release_block(a, i, err));
             released += size;
@@ -179,9 +194,11 @@ static double age_of(const struct mt_alloc *a, const struct pool *pool, uint32_t
 
 static void measure_ages(const struct mt_alloc *a, const struct pool *pool, struct collection *c)
 {
+    mt_walked(a, WALK_POOL * pool->bins.n);
     for (size_t k = 0; k < pool->bins.n; k++) {
         const struct bin *bin = a->bins.v[pool->bins.v[k]];
         for (uint32_t i = mt_free_set_fit(a, bin, 0); i; i = mt_free_set_next(a, i)) {
+            mt_walked(a, 1);
             if (!is_split(block_at(a, i))) {
                 c->total_age += age_of(a, pool, i);
                 c->n++;
@@ -193,9 +210,11 @@ static void measure_ages(const struct mt_alloc *a, const struct pool *pool, stru
 bool mt_alloc_has_idle_segment(const struct mt_alloc *a)
 {
     const struct pool *pool = &a->pairs.v[0].pools[0];
+    mt_walked(a, WALK_POOL * pool->bins.n);
     for (size_t k = 0; k < pool->bins.n; k++) {
         const struct bin *bin = a->bins.v[pool->bins.v[k]];
         for (uint32_t i = mt_free_set_fit(a, bin, 0); i; i = mt_free_set_next(a, i)) {
+            mt_walked(a, 1);
             if (is_whole_segment(a, i)) {
                 return true;
             }
@@ -210,10 +229,12 @@ static enum mt_status collect_pass(struct mt_alloc *a, struct collection *c, boo
 {
     const struct pool *pool = &a->pairs.v[0].pools[0];
     double average = c->total_age / (double)c->n;
+    MT_TRY(mt_walk_on(a, WALK_POOL * pool->bins.n, err));
     for (size_t k = 0; k < pool->bins.n; k++) {
         const struct bin *bin = a->bins.v[pool->bins.v[k]];
         for (uint32_t i = mt_free_set_fit(a, bin, 0), next; i; i = next) {
             next = mt_free_set_next(a, i);
+            MT_TRY(mt_walk_on(a, 1, err));
             double age = age_of(a, pool, i);
             if (is_whole_segment(a, i) && age >= average) {
                 uint64_t size = block_at(a, i)->size;
@@ -237,6 +258,7 @@ enum mt_status mt_collect_garbage(struct mt_alloc *a, struct mt_error *err)
     }
     struct collection c = {.target = a->total - limit};
     measure_ages(a, &a->pairs.v[0].pools[0], &c);
+    MT_TRY(mt_walk_on(a, 0, err));
     for (bool some = true; c.freed < c.target && some && c.n > 0;) {
         some = false;
         MT_TRY(collect_pass(a, &c, &some, err));

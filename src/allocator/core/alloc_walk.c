@@ -119,6 +119,7 @@ enum mt_status mt_alloc_walk(const struct mt_alloc *a, const struct mt_alloc_vis
 uint64_t mt_alloc_largest_free(const struct mt_alloc *a)
 {
     uint64_t largest = 0;
+    mt_walked(a, WALK_POOL * a->bins.n);
     for (size_t i = 1; i < a->bins.n; i++) {
         uint32_t last = mt_free_set_last(a, a->bins.v[i]);
         if (last && block_at(a, last)->size > largest) {

@@ -123,6 +123,10 @@ struct mt_alloc_options {
     bool has_allowed;  /* a per-process limit is set (memory fraction) */
     uint64_t allowed;  /* bytes */
     bool find_by_addr; /* keep the table for mt_alloc_find; costs two hash operations a pair */
+    /* Blocks, and eight times pools, that walks over all of them may still look at, counted down; a
+     * walk beyond it ends with MT_LIMIT. NULL: any number. For input that may ask for a walk with
+     * each event. */
+    uint64_t *walks;
 };
 
 /* Errors: MT_NOMEM; MT_UNSUPPORTED for expandable segments on a device without them. Caller frees

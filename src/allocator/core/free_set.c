@@ -3,9 +3,9 @@
  * The free blocks of one pool and stream in PyTorch's order: by size, then by address (from 2.13 on
  * by the age of the segment first). PyTorch keeps one std::set; here eight size classes for each
  * doubling, a bitmap of those that hold something, and in each class a treap whose priorities are a
- * hash of the block's index. A best fit looks into one class, then takes the smallest of the next
- * class that is not empty: the trees stay a few nodes deep, and with everything in one class the
- * treap keeps O(log n). Against a single red-black tree over all sizes this saves most of the
+ * seeded hash of the block's index. A best fit looks into one class, then takes the smallest of the
+ * next class that is not empty: the trees stay a few nodes deep, and with everything in one class
+ * the treap keeps O(log n). Against a single red-black tree over all sizes this saves most of the
  * cache misses of the descent. Nodes are the blocks themselves; nothing is allocated.
  *
  * The unmapped ranges of expandable segments stand in one more treap by address.
@@ -48,18 +48,19 @@ static inline bool before(const struct mt_alloc *a, uint32_t i, const struct key
     return b->addr != k->addr ? b->addr < k->addr : i < k->index;
 }
 
-static uint32_t priority(uint32_t i)
+/* Whoever writes a file chooses sizes and addresses in the order of the indexes, but does not know
+ * where the allocator lies: nobody can make a list of the tree. */
+static uint32_t priority(const struct mt_alloc *a, uint32_t i)
 {
-    uint64_t x = (uint64_t)i * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(x >> 32) ^ (uint32_t)(x >> 11);
+    return (uint32_t)(mt_hash_mix((uint64_t)(uintptr_t)a, i) >> 16);
 }
 
 /* ---- the treap ---- */
 
 static void tree_insert(struct mt_alloc *a, uint32_t *link, uint32_t i, const struct key *k)
 {
-    uint32_t p = priority(i);
-    while (*link && priority(*link) >= p) {
+    uint32_t p = priority(a, i);
+    while (*link && priority(a, *link) >= p) {
         struct block *at = block_at(a, *link);
         link = before(a, *link, k) ? &at->right : &at->left;
     }
@@ -92,7 +93,7 @@ static void tree_erase(struct mt_alloc *a, uint32_t *link, uint32_t i, const str
     }
     uint32_t low = block_at(a, i)->left, high = block_at(a, i)->right;
     while (low && high) {
-        if (priority(low) > priority(high)) {
+        if (priority(a, low) > priority(a, high)) {
             *link = low;
             link = &block_at(a, low)->right;
             low = *link;

@@ -97,6 +97,7 @@ struct mt_sim {
     struct learner learnt;                       /* zero: nothing */
     MT_VEC(struct undecided) releases;
     struct leave leave;      /* of the last replay */
+    uint64_t walks;          /* mt_alloc_options.walks, of all replays together */
     bool released_by_device; /* releases without a refusal are read as those of a full device */
 };
 

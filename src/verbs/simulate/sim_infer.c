@@ -11,7 +11,7 @@
 #include "verbs/simulate/sim.h"
 
 #define MOST_ROUNDS 256
-#define MOST_STEPS 30000000 /* rounds times steps of the program */
+#define MOST_STEPS 16000000 /* rounds times steps of the program */
 
 struct apart {
     uint32_t a, b; /* regions of different pools */

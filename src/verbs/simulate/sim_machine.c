@@ -350,6 +350,7 @@ enum mt_status mt_sim_machine_init(struct machine *m, struct mt_sim *sim,
                                    struct sim_recorder *recorder, struct mt_error *err)
 {
     struct mt_alloc_options options = *o;
+    options.walks = &sim->walks;
     *m = (struct machine){.sim = sim, .run = run, .recorder = recorder};
     if (sim->has_pending || recorder) {
         options.observer = (struct mt_alloc_observer){on_event, m};
