@@ -102,6 +102,9 @@ struct mt_conf {
     bool junk_after_number; /* "64MB": read as 64 */
 };
 
+/* Bytes; no environment variable of Linux is longer, and a longer text is not read. */
+#define MT_CONF_LONGEST 131072
+
 /*
  * Parses `text` as `release` would. Always fills *out; out->valid says whether PyTorch accepts it,
  * and settings hold what had been understood up to an error. Never fails: nothing is allocated.

@@ -171,6 +171,11 @@ static void parse(struct mt_str text, mt_torch_release release, bool lenient, st
 {
     *out = (struct mt_conf){.valid = false};
     mt_alloc_settings_default(&out->settings);
+    if (text.n > MT_CONF_LONGEST) {
+        (void)snprintf(out->error, sizeof out->error, "memtool reads %d bytes of settings at most",
+                       MT_CONF_LONGEST);
+        return;
+    }
     struct mt_conf_parser p = {.text = text, .release = release, .lenient = lenient, .out = out};
     if (release < 200) {
         out->valid = read_first_grammar(&p);

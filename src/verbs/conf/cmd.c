@@ -184,6 +184,18 @@ static int find_settings(struct mt_cli *cli, const struct conf_settings *c, stru
     return status == MT_OK ? 0 : mt_cli_fail(cli, files[0], &err);
 }
 
+/* A longer text is no environment variable's; "PyTorch refuses them" would be a guess. */
+static int check_length(struct mt_cli *cli, struct mt_str text, const char *file)
+{
+    struct mt_error err;
+    if (text.n <= MT_CONF_LONGEST) {
+        return 0;
+    }
+    mt_fail(&err, MT_LIMIT, MT_NO_OFFSET, "the settings have %zu bytes; at most %d are read",
+            text.n, MT_CONF_LONGEST);
+    return mt_cli_fail(cli, file, &err);
+}
+
 static int report(struct mt_cli *cli, const struct conf_settings *c, const struct subject *x,
                   mt_torch_release release, const char *file)
 {
@@ -235,6 +247,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         release = mt_settings_release(&x.snapshot, release);
     }
     mt_cli_note_release(cli, &c->common, release);
+    if (exit_code == 0) {
+        exit_code = check_length(cli, x.text, n_files ? files[0] : "environment");
+    }
     if (exit_code == 0) {
         exit_code = report(cli, c, &x, release, n_files ? files[0] : "environment");
     }
