@@ -24,6 +24,7 @@ struct mt_capture_plan {
     const char *output;  /* of snapshots; %p: process id, %r: rank, %%: a % */
     int64_t max_entries; /* events kept a device */
     const char *stacks;  /* "python" or "all" */
+    int64_t begun_ns;    /* mt_capture_since */
     int64_t since_ns;    /* files of that name from before may be replaced; 0: none */
 };
 
@@ -61,9 +62,10 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
  * for that clock's next tick, which is milliseconds as a rule. */
 int64_t mt_capture_since(const char *output);
 
-/* The file of that name (as used) when it has no marks and is there, else NULL: where none was
- * before the program ran, it is the program's. The caller frees it with mt_mem_free. */
-char *mt_capture_output_found(const char *output);
+/* The newest file of that name (as used; numbers stand where its marks are) that is there and not
+ * older than `since_ns` (mt_capture_since), else NULL; *n counts them. The caller frees it with
+ * mt_mem_free. */
+char *mt_capture_output_found(const char *output, int64_t since_ns, size_t *n);
 
 /* How the child ended. */
 struct mt_capture_end {
@@ -85,6 +87,7 @@ struct mt_capture_marks {
     bool torch;  /* torch was imported */
     bool cuda;   /* CUDA was started, or called for the first time */
     bool unused; /* and at the end no memory had been asked for */
+    bool nested; /* memtool capture was started again, and watches from there on */
     bool failed; /* a snapshot or the recording failed, as the child itself has said */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "verbs/capture/capture.h"
@@ -36,6 +37,19 @@ static void take_signals(sigset_t *watched, struct inherited *before)
     }
     sigprocmask(SIG_BLOCK, watched, &before->mask);
     sigaction(SIGCHLD, &dfl, &before->on_child);
+}
+
+/* What came too late to be passed on is dropped, and what a user sends for a snapshot ends nobody:
+ * the end is the program's. */
+static void drop_late_signals(const sigset_t *watched)
+{
+    const struct timespec now = {0};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGUSR1, &ignore, NULL);
+    sigaction(SIGUSR2, &ignore, NULL);
+    while (sigtimedwait(watched, NULL, &now) > 0) {
+    }
 }
 
 static void give_signals_back(const struct inherited *before)
@@ -124,6 +138,7 @@ enum mt_status mt_capture_run(char **argv, struct mt_capture_end *end, struct mt
     enum mt_status status = start(argv, &before, &child, err);
     if (status == MT_OK) {
         status = wait_for(child, &watched, end, err);
+        drop_late_signals(&watched);
     }
     give_signals_back(&before);
     return status;

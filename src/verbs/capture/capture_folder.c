@@ -5,6 +5,8 @@
  * into it, and it goes when the child has ended.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -162,6 +164,15 @@ static void set_in_front(const char *name, const char *value)
     mt_mem_free(all);
 }
 
+/* Behind the user's own: some insist on being the first library of all (a sanitizer's). */
+static void set_behind(const char *name, const char *value)
+{
+    const char *old = getenv(name);
+    char *all = old && *old ? joined(old, ":", value) : joined(value, "", "");
+    set(name, all);
+    mt_mem_free(all);
+}
+
 /* The folder stands in a variable that separates names by these characters. */
 static enum mt_status check_separators(const struct mt_capture_folder *folder, const char *these,
                                        struct mt_error *err)
@@ -202,14 +213,14 @@ static enum mt_status prepare_python(const struct mt_capture_plan *plan,
 static enum mt_status preload(const struct mt_capture_folder *folder, struct mt_error *err)
 {
     if (!folder->library[strcspn(folder->library, " :")]) {
-        set_in_front("LD_PRELOAD", folder->library);
+        set_behind("LD_PRELOAD", folder->library);
         return MT_OK;
     }
     MT_TRY(check_separators(folder, " :", err));
     char *path = joined(folder->path, "/", LINK);
     enum mt_status status = MT_OK;
     if (symlink(folder->library, path) == 0) {
-        set_in_front("LD_PRELOAD", path);
+        set_behind("LD_PRELOAD", path);
     } else {
         status =
             mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot make %.150s: %s", path, strerror(errno));
@@ -237,11 +248,29 @@ static enum mt_status prepare_preload(const struct mt_capture_plan *plan,
     return preload(folder, err);
 }
 
+/* To a capture around this one, whose program is this memtool: from now on its list is another. */
+static enum mt_status tell_outer(struct mt_error *err)
+{
+    const char *list = getenv("MEMTOOL_CAPTURE_LIST");
+    int fd = list ? open(list, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    if (fd < 0) {
+        return MT_OK; /* there is none, or it is over */
+    }
+    char record[40];
+    int n = snprintf(record, sizeof record, "nested\t%ld", (long)getpid());
+    bool ok = write(fd, record, (size_t)n + 1) == n + 1;
+    close(fd);
+    return ok ? MT_OK
+              : mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write into %.150s: %s", list,
+                        strerror(errno));
+}
+
 enum mt_status mt_capture_prepare(const struct mt_capture_plan *plan,
                                   struct mt_capture_folder *folder, struct mt_error *err)
 {
     *folder = (struct mt_capture_folder){0};
     MT_TRY(make_folder(folder, err));
+    MT_TRY(tell_outer(err));
     if (plan->mode != MT_CAPTURE_TORCH) {
         MT_TRY(find_library(folder, err));
     }

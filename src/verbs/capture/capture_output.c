@@ -4,6 +4,7 @@
  * hours of work are over.
  */
 #define _XOPEN_SOURCE 700 /* realpath, which fortified builds declare anyhow */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,18 +248,6 @@ enum mt_status mt_capture_output_check(const char *given, const char *output, bo
     return status == MT_OK ? check_length(output, err) : status;
 }
 
-char *mt_capture_output_found(const char *output)
-{
-    const char *rest;
-    struct stat st;
-    char *literal = literal_part(output, &rest);
-    if (!*rest && stat(literal, &st) == 0 && S_ISREG(st.st_mode)) {
-        return literal;
-    }
-    mt_mem_free(literal);
-    return NULL;
-}
-
 /* ---- what is there already ---- */
 
 /* The time that a new file in that folder has, or what file systems of this machine would give. */
@@ -296,4 +285,83 @@ int64_t mt_capture_since(const char *output)
     }
     mt_mem_free(folder);
     return now;
+}
+
+/* ---- what is there afterwards ---- */
+
+/* What the names of one job have in common: a path before the first mark, and what follows the last
+ * dot. A number stands behind the first one, where there is a mark. */
+struct pattern {
+    char *start;        /* of the last part of the path */
+    bool marked;        /* %p or %r follows */
+    const char *suffix; /* with its dot; "" where there is none */
+};
+
+static bool is_of(const struct pattern *p, const char *name)
+{
+    struct mt_str s = mt_str_from(name);
+    size_t n = strlen(p->start), end = strlen(p->suffix);
+    if (s.n < n + end || !mt_str_starts(s, mt_str_from(p->start)) ||
+        !mt_str_ends(s, mt_str_from(p->suffix)) || mt_str_ends(s, MT_STR(".partial"))) {
+        return false;
+    }
+    char next = name[n];
+    return p->marked ? next >= '0' && next <= '9' : s.n == n + end || next == '.';
+}
+
+/* The newest of the folder's files, at *at nanoseconds, with their number. */
+static char *newest(const char *folder, const struct pattern *p, int64_t since_ns, size_t *n)
+{
+    int64_t latest = -1;
+    struct mt_buf best = {0}, path = {0};
+    DIR *d = opendir(folder);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        struct stat st;
+        path.n = 0;
+        mt_buf_printf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", e->d_name);
+        if (path.failed || !is_of(p, e->d_name) || stat(path.p, &st) != 0 || !S_ISREG(st.st_mode)) {
+            continue;
+        }
+        int64_t at = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+        *n += at >= since_ns;
+        if (at >= since_ns && at > latest) {
+            latest = at;
+            best.n = 0;
+            mt_buf_text(&best, path.p);
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+    if (path.failed || best.failed) {
+        mt_cli_die_nomem();
+    }
+    mt_buf_release(&path);
+    return best.p;
+}
+
+char *mt_capture_output_found(const char *output, int64_t since_ns, size_t *n)
+{
+    const char *rest;
+    char *literal = literal_part(output, &rest);
+    char *slash = strrchr(literal, '/');
+    char *found = NULL;
+    *n = 0;
+    if (slash && !strchr(rest, '/')) { /* a folder with marks has as many names as processes */
+        struct pattern p = {.start = slash + 1, .marked = *rest != '\0', .suffix = ""};
+        char *dot = strrchr(*rest ? rest : p.start, '.');
+        struct mt_buf start = {0};
+        p.suffix = dot ? dot : "";
+        mt_buf_printf(&start, "%.*s", (int)(dot && !*rest ? dot - p.start : (long)strlen(p.start)),
+                      p.start);
+        if (start.failed) {
+            mt_cli_die_nomem();
+        }
+        p.start = start.p;
+        *slash = '\0';
+        found = newest(slash == literal ? "/" : literal, &p, since_ns, n);
+        mt_buf_release(&start);
+    }
+    mt_mem_free(literal);
+    return found;
 }

@@ -15,11 +15,9 @@ static void mark(struct mt_capture_marks *marks, const char *word)
     const struct {
         const char *word;
         bool *mark;
-    } known[] = {{"python", &marks->python},
-                 {"torch", &marks->torch},
-                 {"cuda", &marks->cuda},
-                 {"unused", &marks->unused},
-                 {"failed", &marks->failed}};
+    } known[] = {{"python", &marks->python}, {"torch", &marks->torch},
+                 {"cuda", &marks->cuda},     {"unused", &marks->unused},
+                 {"nested", &marks->nested}, {"failed", &marks->failed}};
     for (size_t i = 0; i < MT_COUNT(known); i++) {
         if (strcmp(word, known[i].word) == 0) {
             *known[i].mark = true;

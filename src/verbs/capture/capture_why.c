@@ -199,6 +199,9 @@ void mt_capture_why_nothing(struct mt_buf *b, enum mt_capture_mode mode, const c
     int number = signal_of(end);
     if (marks->failed) {
         mt_buf_text(b, "it failed, as said above");
+    } else if (marks->nested && !marks->cuda && !marks->torch) {
+        mt_buf_text(b, "another memtool capture ran within this one: it watched the program from "
+                       "there on, and told what came of it");
     } else if (number && !out_of_sight) {
         say_signal(b, end, number);
         mt_buf_text(b, too_early(torch_mode, marks, number));

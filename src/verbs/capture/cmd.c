@@ -113,24 +113,30 @@ static void tell_why_nothing(struct mt_cli *cli, const struct capture_settings *
     mt_buf_release(&why);
 }
 
-/* No process told of a snapshot, but one is there: a process that has changed its user cannot write
- * the list, which is private. With -f an older file may have that name. */
-static bool tell_found(struct mt_cli *cli, const struct capture_settings *set, const char *output)
+/* No process told of a snapshot, but one is there: a process that has changed its user, say, cannot
+ * write the list, which is private. */
+static bool tell_found(struct mt_cli *cli, const struct capture_settings *set,
+                       const struct mt_capture_plan *plan)
 {
-    char *found = set->common.force ? NULL : mt_capture_output_found(output);
+    size_t n = 0;
+    char *found = mt_capture_output_found(plan->output, plan->begun_ns, &n);
     if (!found) {
         return false;
     }
+    char more[64] = "";
+    if (n > 1) {
+        (void)snprintf(more, sizeof more, " and %zu more of such names are", n - 1);
+    }
     mt_cli_note(cli, &set->common,
-                "%s is there now, though no process told of it; next: memtool info %s", found,
-                found);
+                "%s%s there now, though no process told of %s; next: memtool info %s", found,
+                n > 1 ? more : " is", n > 1 ? "them" : "it", found);
     mt_mem_free(found);
     return true;
 }
 
 /* What came of it; the folder goes, unless a process still needs it. */
 static void conclude(struct mt_cli *cli, const struct capture_settings *set, const char *program,
-                     const char *output, const struct mt_capture_end *end,
+                     const struct mt_capture_plan *plan, const struct mt_capture_end *end,
                      struct mt_capture_folder *folder)
 {
     struct mt_capture_told told = {0};
@@ -148,7 +154,7 @@ static void conclude(struct mt_cli *cli, const struct capture_settings *set, con
                         "what the program wrote is not known: %s, where it tells, is gone or "
                         "cannot be read",
                         folder->list);
-        } else if (told.records.n == 0 && !tell_found(cli, set, output)) {
+        } else if (told.records.n == 0 && !tell_found(cli, set, plan)) {
             tell_why_nothing(cli, set, program, end, &told.marks);
         }
         mt_capture_folder_remove(folder);
@@ -180,7 +186,8 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
                                    .output = output,
                                    .max_entries = set->max_entries,
                                    .stacks = STACKS[set->stacks],
-                                   .since_ns = set->common.force ? mt_capture_since(output) : 0};
+                                   .begun_ns = mt_capture_since(output)};
+    plan.since_ns = set->common.force ? plan.begun_ns : 0;
     struct mt_capture_folder folder;
     struct mt_capture_end end = {0};
     struct mt_error err;
@@ -194,7 +201,7 @@ static int capture(struct mt_cli *cli, const struct capture_settings *set, const
         mt_cli_fail(cli, argv[0], &err);
         return err.code == MT_NOT_FOUND ? 127 : 126;
     }
-    conclude(cli, set, argv[0], output, &end, &folder);
+    conclude(cli, set, argv[0], &plan, &end, &folder);
     return end_like(&end);
 }
 

@@ -321,7 +321,9 @@ class WaitForTorch:
 
 
 try:
-    if "MEMTOOL_CAPTURE_OUTPUT" in os.environ:
+    # a capture within a capture: the outer one's copy of this file, which comes second, stays out
+    if "MEMTOOL_CAPTURE_OUTPUT" in os.environ and not hasattr(sys, "_memtool_captures"):
+        sys._memtool_captures = True
         capture = Capture()
         capture.mark("python")
         sys.meta_path.insert(0, WaitForTorch(capture))
