@@ -18,5 +18,7 @@ void verbs_simulate(const struct mt_snapshot *s, unsigned choice); /* simulate, 
  * first that `choice` says, so that a run stays short; 0 to VERBS_PARTS - 1 together are all. */
 enum { VERBS_PARTS = 16 };
 void verbs_call(const void *bytes, size_t n, unsigned choice);
+/* The same of a file that need not be a snapshot. */
+void verbs_call_file(const void *bytes, size_t n, unsigned choice);
 
 #endif

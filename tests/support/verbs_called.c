@@ -82,6 +82,48 @@ static const char *const LINES[] = {
     "convert -f -o ^.speedscope.json @",
     "convert -f -o ^.perfetto.json @",
     "convert -f -o ^.csv @",
+    "fit --sizes 1,2 --predict 4 --limit 64MiB @ =",
+    "fit --sizes 2,3 --conf expandable_segments:True --json @ =",
+    "steps -v --phases @",
+    "steps --json --period 3 @",
+    "steps --csv --period all_reduce @",
+    "leaks --series @ =",
+};
+
+/* Of a file that may be anything: figures that a program printed, files of profilers, results and
+ * histories, configurations, rules, logs. */
+static const char *const FILE_LINES[] = {
+    "info -v @",
+    "info --json @",
+    "triage -v @",
+    "triage --json @ =",
+    "triage --nvidia-smi @ @",
+    "stats -v @",
+    "stats --json @",
+    "stats --nvidia-smi @ @",
+    "summary @",
+    "peak --json @",
+    "peak --csv --rules @ @",
+    "leaks --series @ =",
+    "leaks --json @",
+    "trace -n 0 @",
+    "trace_plot -f -o ^.svg @",
+    "steps @",
+    "ranks @ =",
+    "ranks --json @ =",
+    "compare @ =",
+    "check --history @ @",
+    "check --base @ --max-growth 5% @",
+    "history -n 0 @",
+    "history --json --against median --tolerance 0 @",
+    "conf @",
+    "conf --json --torch 1.13 @",
+    "estimate --config @",
+    "estimate --json --inference --batch 9 --seq 999 --config @",
+    "estimate --params 7M --against @",
+    "fit --sizes 1,2 @ =",
+    "convert -f -o ^.json @",
+    "convert --salvage -f -o ^.pickle @",
 };
 
 static char folder[] = "/tmp/memtool-verbs.XXXXXX"; /* removed at the end of the process */
@@ -152,7 +194,8 @@ static void split(struct words *w, const char *line)
     w->argv[w->n] = NULL;
 }
 
-static void call(const char *line)
+/* A call over a snapshot is right; another file may not go with its line. */
+static void call(const char *line, bool is_snapshot)
 {
     struct words w;
     char with_name[2 * WORD];
@@ -161,7 +204,8 @@ static void call(const char *line)
     split(&w, with_name);
     if (cli.out && cli.err) {
         int code = mt_cli_dispatch(&cli, w.n, w.argv);
-        if (code == 2 || code > 6) { /* the calls are right; above 6: within memtool */
+        /* above 6: within memtool */
+        if ((code == 2 && is_snapshot) || code > 6) {
             fprintf(stderr, "%s: exit code %d\n", line, code);
             abort();
         }
@@ -174,12 +218,23 @@ static void call(const char *line)
     }
 }
 
-void verbs_call(const void *bytes, size_t n, unsigned choice)
+static void call_part(const char *const *lines, size_t n_lines, const void *bytes, size_t n,
+                      unsigned choice)
 {
     if (!have_folder() || !put_snapshot(bytes, n)) {
         return;
     }
-    for (size_t i = choice % VERBS_PARTS; i < MT_COUNT(LINES); i += VERBS_PARTS) {
-        call(LINES[i]);
+    for (size_t i = choice % VERBS_PARTS; i < n_lines; i += VERBS_PARTS) {
+        call(lines[i], lines == LINES && strncmp(lines[i], "fit ", 4) != 0);
     }
+}
+
+void verbs_call(const void *bytes, size_t n, unsigned choice)
+{
+    call_part(LINES, MT_COUNT(LINES), bytes, n, choice);
+}
+
+void verbs_call_file(const void *bytes, size_t n, unsigned choice)
+{
+    call_part(FILE_LINES, MT_COUNT(FILE_LINES), bytes, n, choice);
 }
