@@ -123,6 +123,26 @@ enum mt_status mt_record_shape(struct mt_machine *m, uint32_t present, uint32_t 
     return MT_OK;
 }
 
+/* addr and device_free share a field: that of an out-of-memory is what was free, that of others an
+ * address. Who writes both loses neither. */
+static enum mt_status put_apart(struct mt_machine *m, struct mt_fields *fields,
+                                const mt_word *pairs, size_t n)
+{
+    struct event_parts *f = fields->into;
+    bool oom = f->event.action == MT_ACTION_OOM;
+    int field = oom ? MT_EVENT_KEY_device_free : MT_EVENT_KEY_addr;
+    for (size_t i = 0; i < n; i++) {
+        int key = mt_schema_key(&m->schema, MT_RECORD_EVENT, pairs[2 * i], pairs[2 * i + 1]);
+        if (key == field) {
+            MT_TRY(put_event_key(m, f, key, pairs[2 * i + 1]));
+        } else if (key == MT_EVENT_KEY_device_free || key == MT_EVENT_KEY_addr) {
+            MT_TRY(mt_fields_take_back(m, fields, key, pairs + 2 * i));
+        }
+    }
+    f->negative = oom ? 0 : f->negative;
+    return MT_OK;
+}
+
 enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_t n, mt_word *out)
 {
     struct event_parts f;
@@ -132,6 +152,9 @@ enum mt_status mt_record_event(struct mt_machine *m, const mt_word *pairs, size_
     uint32_t extra = 0;
     struct mt_fields fields = {MT_RECORD_EVENT, put_event_key, &f, &extra, 0, 0};
     MT_TRY(mt_fields_put(m, &fields, pairs, n));
+    if ((fields.present & FREE_BITS) == FREE_BITS) {
+        MT_TRY(put_apart(m, &fields, pairs, n));
+    }
     if (extra) {
         set_column(&f, MT_COLUMN_EXTRA, extra);
     }

@@ -202,6 +202,13 @@ static enum mt_status put_known(struct mt_machine *m, struct mt_fields *f, int k
     return status;
 }
 
+enum mt_status mt_fields_take_back(struct mt_machine *m, struct mt_fields *f, int key,
+                                   const mt_word *pair)
+{
+    f->present &= ~(1u << key);
+    return keep_unknown(m, f, pair[0], pair[1]);
+}
+
 enum mt_status mt_fields_put(struct mt_machine *m, struct mt_fields *f, const mt_word *pairs,
                              size_t n)
 {

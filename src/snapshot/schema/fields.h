@@ -64,5 +64,8 @@ struct mt_fields {
  * made of it (keys.h), and is else kept as it is. Errors: those of `put`, MT_NOMEM. */
 enum mt_status mt_fields_put(struct mt_machine *m, struct mt_fields *f, const mt_word *pairs,
                              size_t n) MT_NODISCARD;
+/* Keeps in *extra what was put already, of a key that shares its field with another. */
+enum mt_status mt_fields_take_back(struct mt_machine *m, struct mt_fields *f, int key,
+                                   const mt_word *pair) MT_NODISCARD;
 
 #endif
