@@ -6,6 +6,9 @@
  */
 #include "verbs/estimate/cards.h"
 
+#include <string.h>
+
+#include "cli/command.h"
 #include "support/units.h"
 
 #define CARD(name, mib)                                                                            \
@@ -43,4 +46,31 @@ const struct mt_card *mt_card_find(struct mt_str name)
         }
     }
     return NULL;
+}
+
+#define LEAST_CARD MT_MIB /* bytes */
+
+enum mt_status mt_card_arg(void *field, const char *text, struct mt_error *err)
+{
+    uint64_t *card = field;
+    const struct mt_card *known = mt_card_find(mt_str_from(text));
+    if (known) {
+        *card = known->bytes;
+        return MT_OK;
+    }
+    if (mt_size_parse(mt_str_from(text), card) && *card >= LEAST_CARD) {
+        return MT_OK;
+    }
+    if (*text && !text[strspn(text, "0123456789.")] && strspn(text, "0.") < strlen(text)) {
+        return mt_size_arg(text, true, card, err);
+    }
+    mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a size such as 80GiB nor a known card",
+            text);
+    struct mt_buf names = {0};
+    for (size_t i = 0; i < MT_CARDS_N; i++) {
+        mt_buf_printf(&names, " %s", MT_CARDS[i].name);
+    }
+    (void)mt_hint(err, "known:%s", names.failed ? "" : names.p);
+    mt_buf_release(&names);
+    return err->code;
 }

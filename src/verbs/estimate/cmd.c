@@ -73,33 +73,6 @@ static enum mt_status parse_params(void *field, const char *text, struct mt_erro
     return MT_OK;
 }
 
-#define LEAST_CARD MT_MIB /* bytes */
-
-static enum mt_status parse_card(void *field, const char *text, struct mt_error *err)
-{
-    uint64_t *card = field;
-    const struct mt_card *known = mt_card_find(mt_str_from(text));
-    if (known) {
-        *card = known->bytes;
-        return MT_OK;
-    }
-    if (mt_size_parse(mt_str_from(text), card) && *card >= LEAST_CARD) {
-        return MT_OK;
-    }
-    if (*text && !text[strspn(text, "0123456789.")] && strspn(text, "0.") < strlen(text)) {
-        return mt_size_arg(text, true, card, err);
-    }
-    mt_fail(err, MT_USAGE, MT_NO_OFFSET, "'%.60s' is neither a size such as 80GiB nor a known card",
-            text);
-    struct mt_buf names = {0};
-    for (size_t i = 0; i < MT_CARDS_N; i++) {
-        mt_buf_printf(&names, " %s", MT_CARDS[i].name);
-    }
-    (void)mt_hint(err, "known:%s", names.failed ? "" : names.p);
-    mt_buf_release(&names);
-    return err->code;
-}
-
 #define AT(field) offsetof(struct estimate_settings, field)
 
 static const struct mt_option MODEL[] = {
@@ -134,9 +107,9 @@ static const struct mt_option JOB[] = {
                 .memory = true),
     MT_OPT_NUMBER(0, "fragmentation", AT(fragmentation_pct), "PERCENT", 0, 90,
                   "share of reserved memory that is lost (default 0 to 10)"),
-    MT_OPT_CUSTOM(0, "card", AT(o.card), "SIZE|NAME", parse_card,
+    MT_OPT_CUSTOM(0, "card", AT(o.card), "SIZE|NAME", mt_card_arg,
                   "memory of the card: 80GiB, or a name such as h100", .common = true),
-    MT_OPT_CUSTOM(0, "limit", AT(o.card), "SIZE|NAME", parse_card, "as --card"),
+    MT_OPT_CUSTOM(0, "limit", AT(o.card), "SIZE|NAME", mt_card_arg, "as --card"),
     MT_OPT_TEXT(0, "against", AT(against), "FILE",
                 "a snapshot: expected against found, and its fragmentation", .common = true),
     MT_OPT_FLAG(0, "table", AT(table),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sum of the terms, for the pipeline stage that needs most, and the verdict. */
+#include "verbs/estimate/cards.h"
 #include "verbs/estimate/estimate.h"
 
 #include <inttypes.h>
@@ -56,7 +57,7 @@ void mt_estimate_options_init(struct mt_estimate_options *o)
         .cp = 1,
         .page = 1,
         .workspace = 64 * MT_MIB,
-        .context = 768 * MT_MIB,
+        .context = MT_CARD_CONTEXT,
         .fragmentation = -1,
     };
 }

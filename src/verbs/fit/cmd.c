@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "verbs/conf/conf_explain.h"
+#include "verbs/estimate/cards.h"
 #include "verbs/fit/print.h"
+#include "verbs/fit/sizes.h"
 #include "snapshot/model/settings.h"
 
 #include "cli/command.h"
@@ -17,7 +19,7 @@ struct fit_settings {
     struct mt_common common;
     const char *sizes, *predict, *what, *torch;
     struct mt_texts confs;
-    uint64_t limit, capacity;
+    uint64_t limit, capacity, card;
     int64_t device;
 };
 
@@ -28,7 +30,8 @@ static void defaults(void *settings);
 
 static const struct mt_option OPTIONS[] = {
     MT_OPT_TEXT(0, "sizes", AT(sizes), "LIST",
-                "the sizes that the recordings were made at, in the order of the files: 2,3,4",
+                "the sizes that the recordings were made at, in the order of the files: 2,3,4 "
+                "(default: the number in which the names of the files, or annotations, differ)",
                 .common = true),
     MT_OPT_TEXT(0, "predict", AT(predict), "LIST", "sizes to predict: 8,16,32", .common = true),
     MT_OPT_TEXT(0, "what", AT(what), "NAME", "what the sizes are of (default: batch)"),
@@ -42,6 +45,10 @@ static const struct mt_option OPTIONS[] = {
     MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
                 "the same for what the driver can give this process", .memory = true, .min = 1,
                 .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_CUSTOM(0, "card", AT(card), "SIZE|NAME", mt_card_arg,
+                  "the same for a card with nothing else on it: 80GiB, or a name such as h100; of "
+                  "it a CUDA context takes 768 MiB",
+                  .common = true),
     MT_OPT_INT(0, "device", AT(device), "N", 0, 65535,
                "this device (default: the one with the most events)"),
     MT_OPT_TEXT(0, "torch", AT(torch), "VERSION",
@@ -55,7 +62,7 @@ static const struct mt_option_group GROUPS[] = {
 const struct mt_command mt_cmd_fit = {
     .name = "fit",
     .summary = "what fits, before you try it",
-    .usage = "[options] --sizes A,B[,C] FILE FILE [FILE]...",
+    .usage = "[options] [--sizes A,B[,C]] FILE FILE [FILE]...",
     .description =
         "Predicts what a program would reserve at sizes that were never run, from recordings of it "
         "at small ones. The recordings are aligned call by call, each allocation's size is put on "
@@ -114,7 +121,7 @@ static void work_release(struct work *w)
 /* "2,3,4": whole numbers from 1 to 10^12. */
 static int parse_sizes(struct work *w, const char *option, const char *text, struct size_list *out)
 {
-    static const uint64_t most = 1000000000000;
+    static const uint64_t most = MT_FIT_MOST_SIZE;
     for (const char *at = text; at;) {
         struct mt_str rest = mt_str_from(at);
         uint64_t value;
@@ -140,15 +147,36 @@ static int parse_sizes(struct work *w, const char *option, const char *text, str
 static int parse_call(struct work *w)
 {
     const struct fit_settings *x = w->x;
-    if (!x->sizes) {
-        return mt_cli_usage(w->cli, "fit: --sizes is missing: the size of each recording, in the "
-                                    "order of the files");
+    if (x->card && x->card <= MT_CARD_CONTEXT) {
+        return mt_cli_usage(w->cli, "fit: --card: the CUDA context takes all of it");
     }
     int code = parse_sizes(w, "--sizes", x->sizes, &w->sizes);
-    if (code == 0 && w->sizes.list.n != w->n) {
+    if (code == 0 && x->sizes && w->sizes.list.n != w->n) {
         return mt_cli_usage(w->cli, "fit: %zu files and %zu sizes", w->n, w->sizes.list.n);
     }
     return code == 0 ? parse_sizes(w, "--predict", x->predict, &w->predict) : code;
+}
+
+/* Where --sizes is left out. */
+static int find_sizes(struct work *w)
+{
+    uint64_t sizes[MT_FIT_RECORDINGS];
+    struct mt_error err;
+    bool found = mt_fit_sizes_of_names(w->files, w->n, sizes);
+    if (!found && mt_fit_sizes_of_annotations(w->snapshots, w->n, sizes, &found, &err) != MT_OK) {
+        return mt_cli_fail(w->cli, NULL, &err);
+    }
+    if (!found) {
+        return mt_cli_usage(w->cli, "fit: --sizes is missing, and neither the names of the files "
+                                    "nor annotations differ in one number alone");
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        if (!mt_vec_push(&w->sizes.list, sizes[i])) {
+            mt_fail_nomem(&err);
+            return mt_cli_fail(w->cli, NULL, &err);
+        }
+    }
+    return 0;
 }
 
 static struct mt_str conf_text(const char *given)
@@ -201,12 +229,19 @@ static int load_all(struct work *w)
 
 /* ---- the answers ---- */
 
+/* What the driver can give: of both the less. */
+static uint64_t capacity_of(const struct fit_settings *x)
+{
+    uint64_t card = x->card ? x->card - MT_CARD_CONTEXT : 0;
+    return card && (!x->capacity || card < x->capacity) ? card : x->capacity;
+}
+
 static enum mt_status answer(struct work *w, size_t i, struct mt_error *err)
 {
     struct mt_fit_answer *a = &w->answers[i];
     struct mt_fit_question q = {.settings = i ? &w->confs[i - 1].settings : NULL,
                                 .limit = w->x->limit,
-                                .capacity = w->x->capacity};
+                                .capacity = capacity_of(w->x)};
     size_t n = w->predict.list.n;
     struct mt_fit_run *runs = w->runs + i * n;
     *a = (struct mt_fit_answer){.conf = i ? conf_text(w->x->confs.v[i - 1]) : mt_fit_conf(w->fit),
@@ -268,7 +303,8 @@ static int report(struct work *w, int code)
 static int run_loaded(struct work *w, int loaded)
 {
     struct mt_error err;
-    int code = parse_confs(w);
+    int code = w->sizes.list.n ? 0 : find_sizes(w);
+    code = code ? code : parse_confs(w);
     if (code == 0 && answer_all(w, &err) != MT_OK) {
         code = mt_cli_fail(w->cli, NULL, &err);
     }
