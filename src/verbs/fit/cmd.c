@@ -34,7 +34,7 @@ static const struct mt_option OPTIONS[] = {
                 "(default: the number in which the names of the files, or annotations, differ)",
                 .common = true),
     MT_OPT_TEXT(0, "predict", AT(predict), "LIST", "sizes to predict: 8,16,32", .common = true),
-    MT_OPT_TEXT(0, "what", AT(what), "NAME", "what the sizes are of (default: batch)"),
+    MT_OPT_TEXT(0, "what", AT(what), "NAME", "what the sizes are of, as batch or sequence (default: size)"),
     MT_OPT_TEXTS(0, "conf", AT(confs), "SETTINGS",
                  "also under these settings, written as in PYTORCH_CUDA_ALLOC_CONF; repeatable",
                  .common = true),
@@ -84,7 +84,7 @@ const struct mt_command mt_cmd_fit = {
 static void defaults(void *settings)
 {
     struct fit_settings *x = settings;
-    x->what = "batch";
+    x->what = "size";
     x->device = -1;
 }
 

@@ -6,8 +6,12 @@
 #include "verbs/fit/print.h"
 #include "support/vec.h"
 
+struct mt_fit_doubt {
+    const char *id; /* for programs */
+    char *text;     /* owned */
+};
 struct mt_fit_doubts {
-    MT_VEC(char *) list; /* each owned */
+    MT_VEC(struct mt_fit_doubt) list;
 };
 
 /* Errors: MT_NOMEM. */

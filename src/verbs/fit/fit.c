@@ -76,7 +76,7 @@ static enum mt_status load(struct mt_fit *f, const struct mt_fit_input *inputs, 
         const struct mt_snapshot *s = inputs[i].snapshot;
         f->snapshots[i] = s;
         f->recordings[i].size = f->calls[i].at = inputs[i].size;
-        devices[i] = device >= 0 ? device : busiest_device(s);
+        devices[i] = f->recordings[i].device = device >= 0 ? device : busiest_device(s);
         if ((size_t)devices[i] < s->n_traces) {
             MT_TRY(mt_fit_list_calls(s, devices[i], &f->calls[i], err));
         }
@@ -204,6 +204,12 @@ size_t mt_fit_base(const struct mt_fit *f)
 const size_t *mt_fit_laws(const struct mt_fit *f)
 {
     return f->law_counts;
+}
+
+void mt_fit_off(const struct mt_fit *f, double *low, double *high)
+{
+    *low = f->off_low;
+    *high = f->off_high;
 }
 
 struct mt_str mt_fit_conf(const struct mt_fit *f)

@@ -41,6 +41,7 @@ enum mt_fit_law {
 /* How a recording stands to the one whose calls are replayed (the base). */
 struct mt_fit_recording {
     uint64_t size;
+    int32_t device;
     size_t calls;
     size_t aligned;               /* of the base's calls; all of them: the same path */
     bool same_path;               /* the same calls in the same order */
@@ -56,6 +57,7 @@ struct mt_fit_stack {
     uint32_t stack; /* of the base */
     enum mt_fit_law law;
     uint64_t count;
+    bool alone; /* no other recording has its first call */
     double per_unit; /* bytes that its largest call grows by a unit of size, at the base's size */
     uint64_t bytes;  /* of its largest call in the base */
 };
@@ -85,10 +87,14 @@ struct mt_fit_run {
     bool known;                   /* else only the range is */
     uint64_t reserved, requested; /* bytes, peaks */
     uint64_t low, high;           /* bytes, of the reserved peak */
-    enum mt_sim_verdict verdict;  /* under the limit */
+    enum mt_sim_verdict verdict;  /* under the limit; UNKNOWN: a library's choice decides */
     uint64_t refused;             /* bytes of the first request that is refused; 0: none */
     uint32_t refused_stack;       /* of the base */
 };
+
+/* Larger recordings on other paths that are no points of the laws reserved from *low to *high times
+ * what is predicted for them. */
+void mt_fit_off(const struct mt_fit *f, double *low, double *high);
 
 /* The settings of a prediction; NULL: the recorded ones. Limits in bytes, 0: none. */
 struct mt_fit_question {
@@ -102,8 +108,8 @@ enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_f
 
 /*
  * The largest size that fits under every placement, in *fits (size 0: not even 1 does), and the
- * next one, which does not (size 0: the search ended at a size 65,536 times the base's). Errors:
- * MT_NOMEM.
+ * next one, which does not (size 0: the search ended at a size 65,536 times the base's). The
+ * verdict of both is UNKNOWN where a library's choice decides. Errors: MT_NOMEM.
  */
 enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
                               struct mt_fit_run *fits, struct mt_fit_run *next,

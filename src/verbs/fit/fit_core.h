@@ -64,6 +64,8 @@ enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err) MT_NODIS
 /* Where a call without a law may lie. */
 enum guess { GUESS_MIDDLE, GUESS_LOW, GUESS_HIGH, GUESSES };
 uint64_t mt_fit_size_of(const struct mt_fit *f, size_t call, uint64_t size, enum guess guess);
+/* Several recordings that are points of the laws have the call. */
+bool mt_fit_is_shared(const struct mt_fit *f, size_t call);
 /* Several recordings have the call, and its sizes lie on no law: a library chooses them. */
 bool mt_fit_is_chosen(const struct mt_fit *f, size_t call);
 /* Fills f->sizes for a size of the program. */

@@ -163,17 +163,20 @@ static void points_of(const struct mt_fit *f, size_t call, struct points *p)
     points_among(f, call, false, p);
 }
 
-/* Any two sizes lie on a line. Programs ask for sizes that stay or grow in proportion; what does
- * neither was added up inside a library, which a third recording has to confirm. */
-static bool is_confirmed(const struct mt_fit *f, size_t call, const struct points *p)
+/* Any two sizes lie on a line, or a parabola. Programs ask for sizes that stay or grow in proportion
+ * or with the square; what does neither was added up inside a library, which a third recording has
+ * to confirm. */
+static bool is_confirmed(const struct mt_fit *f, size_t call, const struct points *p,
+                         enum mt_fit_law law)
 {
     struct points all;
-    double proportional = p->size[0] * p->at[1] / p->at[0];
-    if (fabs(proportional - p->size[1]) <= STEP_SHARE * p->size[1]) {
+    double grown = p->at[1] / p->at[0], expected = p->size[0] * grown;
+    expected *= law == MT_FIT_QUADRATIC ? grown : 1;
+    if (fabs(expected - p->size[1]) <= STEP_SHARE * p->size[1]) {
         return true;
     }
     points_among(f, call, true, &all);
-    return all.n > 2 && is_line(&all, 1, STEP_SHARE);
+    return all.n > 2 && (law == MT_FIT_QUADRATIC ? is_parabola(&all) : is_line(&all, 1, STEP_SHARE));
 }
 
 static enum mt_fit_law law_of_call(const struct mt_fit *f, size_t call)
@@ -181,18 +184,24 @@ static enum mt_fit_law law_of_call(const struct mt_fit *f, size_t call)
     struct points p;
     points_of(f, call, &p);
     enum mt_fit_law law = law_of(&p);
-    return law == MT_FIT_LINEAR && p.n == 2 && !is_confirmed(f, call, &p) ? MT_FIT_UNCONFIRMED : law;
+    bool grows = law == MT_FIT_LINEAR || law == MT_FIT_QUADRATIC;
+    return grows && p.n == 2 && !is_confirmed(f, call, &p, law) ? MT_FIT_UNCONFIRMED : law;
+}
+
+bool mt_fit_is_shared(const struct mt_fit *f, size_t call)
+{
+    struct points p;
+    points_of(f, f->like[call], &p);
+    return p.n > 1;
 }
 
 bool mt_fit_is_chosen(const struct mt_fit *f, size_t call)
 {
-    struct points p;
     size_t like = f->like[call];
-    points_of(f, like, &p);
     const size_t *n = f->law_counts;
     size_t unconfirmed = n[MT_FIT_UNCONFIRMED];
     size_t grow = n[MT_FIT_LINEAR] + n[MT_FIT_QUADRATIC] + n[MT_FIT_STEPS] + unconfirmed;
-    return (f->laws[like] == MT_FIT_UNKNOWN && p.n > 1) ||
+    return (f->laws[like] == MT_FIT_UNKNOWN && mt_fit_is_shared(f, call)) ||
            (f->laws[like] == MT_FIT_UNCONFIRMED && unconfirmed > grow / MOST_UNCONFIRMED);
 }
 

@@ -17,6 +17,7 @@ struct peaks {
     uint64_t reserved, requested;
     bool refused;
     uint64_t refused_size;
+    uint32_t refused_stack;
 };
 
 static enum mt_status run_once(const struct asked *a, enum mt_device_order order,
@@ -25,10 +26,12 @@ static enum mt_status run_once(const struct asked *a, enum mt_device_order order
     struct mt_sim_run run = {0};
     mt_sim_set_order(a->fit->sim, order);
     enum mt_status status = mt_sim_what_if(a->fit->sim, a->settings, MT_STR(""), &run, NULL, err);
+    uint32_t stack = run.ooms.n ? mt_sim_stack_of(a->fit->sim, run.ooms.v[0].event) : 0;
     *peaks = (struct peaks){.reserved = run.peak.reserved,
                             .requested = (uint64_t)run.stats.stat[MT_STAT_REQUESTED_BYTES][0].peak,
                             .refused = run.n_ooms > 0,
-                            .refused_size = run.ooms.n ? run.ooms.v[0].size : 0};
+                            .refused_size = run.ooms.n ? run.ooms.v[0].size : 0,
+                            .refused_stack = stack};
     mt_sim_run_release(&run);
     return status;
 }
@@ -45,6 +48,7 @@ static void take(struct mt_fit_run *out, const struct peaks *p)
     if (p->refused && out->verdict == MT_SIM_FITS) {
         out->verdict = MT_SIM_OUT_OF_MEMORY;
         out->refused = p->refused_size;
+        out->refused_stack = p->refused_stack;
     }
 }
 
@@ -112,19 +116,25 @@ static bool is_far(const struct mt_fit *f, uint64_t size)
     return size / 3 > most / 2 || size < least / 3 * 2;
 }
 
-/* The largest call that lies on no law is small beside the peak: whatever a library chooses there,
- * the figure stands. */
-static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
+/* Whether the largest call that a library chooses is small beside the peak at a size. */
+static bool is_small_at(const struct mt_fit *f, uint64_t size, uint64_t reserved)
 {
     uint64_t largest = 0;
     bool some = f->law_counts[MT_FIT_UNKNOWN] || f->law_counts[MT_FIT_UNCONFIRMED];
     for (size_t i = 0; some && i < f->calls[f->base].list.n; i++) {
         if (mt_fit_is_chosen(f, i)) {
-            uint64_t size = mt_fit_size_of(f, i, out->size, GUESS_HIGH);
-            largest = size > largest ? size : largest;
+            uint64_t bytes = mt_fit_size_of(f, i, size, GUESS_HIGH);
+            largest = bytes > largest ? bytes : largest;
         }
     }
-    return largest <= out->reserved / 100 * MOST_UNKNOWN;
+    return largest <= reserved / 100 * MOST_UNKNOWN;
+}
+
+/* Whatever a library chooses there, the figure stands. */
+static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
+{
+    const struct mt_fit_recording *base = &f->recordings[f->base];
+    return is_small_at(f, base->size, base->reserved) && is_small_at(f, out->size, out->reserved);
 }
 
 /* The range is no smaller than what the recordings bear out. */
@@ -169,7 +179,11 @@ static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_f
 enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
                               struct mt_fit_run *out, struct mt_error *err)
 {
-    return predict(f, size, q, true, out, err);
+    MT_TRY(predict(f, size, q, true, out, err));
+    if (!laws_suffice(f, out)) {
+        out->verdict = MT_SIM_UNKNOWN;
+    }
+    return MT_OK;
 }
 
 enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
@@ -191,6 +205,9 @@ enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
             *next = run;
         }
         at = high == 0 ? low * 2 : low == 0 ? high / 2 : low + (high - low) / 2;
+    }
+    if (!laws_suffice(f, low ? fits : next)) {
+        fits->verdict = next->verdict = MT_SIM_UNKNOWN;
     }
     return MT_OK;
 }

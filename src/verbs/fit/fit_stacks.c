@@ -40,13 +40,14 @@ static enum mt_status gather(struct mt_fit *f, bool unknown, struct mt_error *er
     const struct calls *c = &f->calls[f->base];
     for (size_t i = 0; status == MT_OK && i < c->list.n; i++) {
         enum mt_fit_law law = (enum mt_fit_law)f->laws[f->like[i]];
-        if (law == MT_FIT_CONSTANT || (law == MT_FIT_UNKNOWN) != unknown) {
+        if (law == MT_FIT_CONSTANT || (law >= MT_FIT_UNCONFIRMED) != unknown) {
             continue;
         }
         uint32_t stack = c->list.v[i].stack;
         const uint32_t *row = mt_idmap_find(&rows, stack);
         size_t at = unknown ? f->unknown.n : f->growing.n;
-        struct mt_fit_stack made = {.stack = stack, .law = law};
+        struct mt_fit_stack made = {
+            .stack = stack, .law = law, .alone = !mt_fit_is_shared(f, i)};
         if (row) {
             at = *row;
         } else if (!mt_idmap_put(&rows, stack, (uint32_t)at) ||

@@ -2,6 +2,7 @@
 /* fit as text and CSV: the recordings, the predictions, what fits, what grows, what is in doubt. */
 #include "verbs/fit/doubts.h"
 
+#include "heap/stacks/frames.h"
 #include "print/figures.h"
 
 static void title(const struct mt_report *r, const char *words)
@@ -41,6 +42,16 @@ static enum mt_status print_recordings(const struct mt_report *r, const struct m
     return status;
 }
 
+void mt_fit_label(struct mt_buf *b, const struct mt_fit_report *v, uint32_t stack,
+                  const struct mt_report *r)
+{
+    if (v->base->stacks[stack].n == 0) {
+        mt_buf_printf(b, "(no stack: %s)", mt_stackless_why(v->base, MT_STACKLESS_RECORDED));
+    } else {
+        mt_stack_label_inner(b, v->base, stack, r);
+    }
+}
+
 static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
 {
     static const char *const words[MT_FIT_LAWS] = {"constant", "linear", "quadratic", "in steps",
@@ -60,20 +71,21 @@ static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_fit_answer *a,
                     const struct mt_fit_run *run, struct mt_buf *b)
 {
-    bool fits = run->verdict == MT_SIM_FITS;
+    static const char *const words[][2] = {{"fits", "fits"},
+                                           {"out of memory", "out_of_memory"},
+                                           {"unknown", "unknown"}};
+    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
+    bool refused = run->verdict == MT_SIM_OUT_OF_MEMORY;
     mt_table_count(t, run->size);
     const uint64_t figures[] = {run->reserved, run->low, run->high, run->requested};
     for (size_t i = 0; i < MT_COUNT(figures); i++) {
         if (run->known) {
             mt_table_size(t, figures[i]);
         } else {
-            mt_table_cell(t, "%s", r->separator ? "" : i == 0 && fits ? "unknown" : "-");
+            mt_table_cell(t, "%s", r->separator ? "" : i == 0 && !refused ? "unknown" : "-");
         }
     }
-    mt_table_cell_color(t, fits ? MT_COLOR_GOOD : MT_COLOR_BAD, "%s",
-                        fits           ? "fits"
-                        : r->separator ? "out_of_memory"
-                                       : "out of memory");
+    mt_table_cell_color(t, colors[run->verdict], "%s", words[run->verdict][r->separator != 0]);
     mt_buf_reset(b);
     mt_text_safe(b, a->conf);
     mt_table_cell(t, "%s%s", a->recorded ? "as recorded" : "",
@@ -113,23 +125,27 @@ static void print_largest(const struct mt_report *r, const struct mt_fit_report 
                           const struct mt_fit_answer *a, struct mt_buf *b)
 {
     struct mt_sentence s = {0};
-    uint64_t bound = a->limit ? a->limit : a->capacity;
+    uint64_t bound = mt_fit_bound(a);
     mt_buf_reset(b);
     mt_text_safe(b, a->conf);
     const char *conf = a->recorded               ? "as recorded"
                        : a->conf.n && !b->failed ? mt_buf_view(b).p
                                                  : "defaults";
-    if (a->fits.size == 0) {
+    if (a->fits.verdict == MT_SIM_UNKNOWN) {
+        mt_sentence_add(&s, "  %s: not known, a library chooses too much of it", conf);
+    } else if (a->fits.size == 0) {
         mt_sentence_add(&s, "  %s: not even %s 1 fits %s", conf, v->what,
                         mt_report_size(r, bound).s);
     } else {
-        mt_sentence_add(&s, "  %s: %s %s fits, reserving %s of %s", conf, v->what,
+        mt_sentence_add(&s, "  %s: %s %s fits, reserving %s of %s, %s to spare", conf, v->what,
                         mt_count_text(a->fits.size).s, mt_report_size(r, a->fits.reserved).s,
-                        mt_report_size(r, bound).s);
+                        mt_report_size(r, bound).s, mt_report_size(r, bound - a->fits.reserved).s);
     }
-    if (a->next.size) {
-        mt_sentence_add(&s, "; at %s a request of %s is refused", mt_count_text(a->next.size).s,
-                        mt_report_size(r, a->next.refused).s);
+    if (a->next.size && a->fits.verdict != MT_SIM_UNKNOWN) {
+        mt_buf_reset(b);
+        mt_fit_label(b, v, a->next.refused_stack, r);
+        mt_sentence_add(&s, "; at %s a request of %s is refused, %s", mt_count_text(a->next.size).s,
+                        mt_report_size(r, a->next.refused).s, b->failed ? "" : mt_buf_view(b).p);
     }
     mt_report_line(r, 4, "%s", s.text);
 }
@@ -151,7 +167,7 @@ static enum mt_status print_growing(const struct mt_report *r, const struct mt_f
         mt_table_size(t, (uint64_t)rows[i].per_unit);
         mt_table_count(t, rows[i].count);
         mt_buf_reset(&b);
-        mt_stack_label_inner(&b, v->base, rows[i].stack, r);
+        mt_fit_label(&b, v, rows[i].stack, r);
         mt_table_buf(t, &b);
     }
     title(r, "grows fastest (bytes that one call grows by a unit):");
@@ -169,7 +185,7 @@ static enum mt_status print_doubts(const struct mt_report *r, const struct mt_fi
     if (status == MT_OK && doubts.list.n) {
         title(r, "in doubt:");
         for (size_t i = 0; i < doubts.list.n; i++) {
-            mt_report_prose(r, 4, "  - %s", doubts.list.v[i]);
+            mt_report_prose(r, 4, "  - %s", doubts.list.v[i].text);
         }
     }
     mt_fit_doubts_release(&doubts);

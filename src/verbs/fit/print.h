@@ -28,6 +28,16 @@ struct mt_fit_report {
 
 enum { MT_FIT_GROWING = 5 }; /* stacks that are named */
 
+/* Under which the largest size is sought; 0: none. */
+static inline uint64_t mt_fit_bound(const struct mt_fit_answer *a)
+{
+    return a->limit && (!a->capacity || a->limit < a->capacity) ? a->limit : a->capacity;
+}
+
+/* A call of the base, as people read it. */
+void mt_fit_label(struct mt_buf *b, const struct mt_fit_report *v, uint32_t stack,
+                  const struct mt_report *r);
+
 enum mt_status mt_report_fit_json(const struct mt_report *r, const struct mt_fit_report *v,
                                   struct mt_error *err) MT_NODISCARD;
 enum mt_status mt_report_fit_text(const struct mt_report *r, const struct mt_fit_report *v,

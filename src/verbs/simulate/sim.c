@@ -116,6 +116,11 @@ const struct mt_sim_bound *mt_sim_capacity(const struct mt_sim *sim)
     return &sim->run_capacity;
 }
 
+uint32_t mt_sim_stack_of(const struct mt_sim *sim, uint32_t event)
+{
+    return event < sim->n ? sim->events[event].stack : 0;
+}
+
 size_t mt_sim_calls(const struct mt_sim *sim)
 {
     return sim->n_calls;

@@ -151,6 +151,8 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
 
 /* ---- a changed program ---- */
 
+/* The stack of an event of the device. */
+uint32_t mt_sim_stack_of(const struct mt_sim *sim, uint32_t event);
 /* How many allocations the program makes. */
 size_t mt_sim_calls(const struct mt_sim *sim);
 /* From now on what-ifs ask for sizes[i] bytes, at least 1, at allocation i (mt_sim_calls of them,
