@@ -35,6 +35,7 @@ struct mt_fit {
     uint32_t *match[MT_FIT_RECORDINGS]; /* base call -> call, NO_CALL; NULL: the same index */
     struct mt_sim *sim;                 /* of the base */
     uint8_t *laws;                      /* enum mt_fit_law of each call of the base */
+    uint8_t *mispaired;                 /* by call: a recording + 1 whose call is another, 0: none */
     uint32_t *like;                     /* the call whose law holds for it; mostly itself */
     size_t law_counts[MT_FIT_LAWS];
     enum mt_device_order order_of_addresses; /* in which most recordings come out as they were */

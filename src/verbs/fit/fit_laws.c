@@ -151,7 +151,8 @@ static void points_among(const struct mt_fit *f, size_t call, bool all, struct p
     for (size_t k = 0; k < f->n; k++) {
         size_t r = f->order[k];
         uint32_t i = f->match[r] ? f->match[r][call] : (uint32_t)call;
-        if ((all || f->recordings[r].used) && i != NO_CALL) {
+        bool wrong = f->mispaired && f->mispaired[call] == r + 1;
+        if ((all || f->recordings[r].used) && !wrong && i != NO_CALL) {
             p->at[p->n] = (double)f->recordings[r].size;
             p->size[p->n++] = (double)f->calls[r].list.v[i].size;
         }
@@ -179,11 +180,48 @@ static bool is_confirmed(const struct mt_fit *f, size_t call, const struct point
     return all.n > 2 && (law == MT_FIT_QUADRATIC ? is_parabola(&all) : is_line(&all, 1, STEP_SHARE));
 }
 
-static enum mt_fit_law law_of_call(const struct mt_fit *f, size_t call)
+static bool is_close(double x, double y)
+{
+    return fabs(x - y) <= STEP_SHARE * (x > y ? x : y);
+}
+
+/*
+ * Where one recording is twice as large as another, a call that stays there and one that grows can
+ * be taken for each other. Of the recordings on other paths the one that alone speaks against a law
+ * of all others, and would be right under the other law, is such a pair.
+ */
+static enum mt_fit_law law_without_mispaired(struct mt_fit *f, size_t call)
+{
+    const struct mt_fit_recording *base = &f->recordings[f->base];
+    double size = (double)f->calls[f->base].list.v[call].size;
+    for (size_t r = 0; r < f->n; r++) {
+        uint32_t i = f->match[r] ? f->match[r][call] : NO_CALL;
+        if (!f->recordings[r].used || i == NO_CALL) {
+            continue;
+        }
+        double found = (double)f->calls[r].list.v[i].size;
+        double grown = size * (double)f->recordings[r].size / (double)base->size;
+        struct points p;
+        f->mispaired[call] = (uint8_t)(r + 1);
+        points_of(f, call, &p);
+        enum mt_fit_law law = p.n > 2 ? law_of(&p) : MT_FIT_UNKNOWN;
+        if ((law == MT_FIT_CONSTANT && is_close(found, grown)) ||
+            (law == MT_FIT_LINEAR && is_close(found, size))) {
+            return law;
+        }
+    }
+    f->mispaired[call] = 0;
+    return MT_FIT_UNKNOWN;
+}
+
+static enum mt_fit_law law_of_call(struct mt_fit *f, size_t call)
 {
     struct points p;
     points_of(f, call, &p);
     enum mt_fit_law law = law_of(&p);
+    if (law == MT_FIT_UNKNOWN && p.n > 3) {
+        return law_without_mispaired(f, call);
+    }
     bool grows = law == MT_FIT_LINEAR || law == MT_FIT_QUADRATIC;
     return grows && p.n == 2 && !is_confirmed(f, call, &p, law) ? MT_FIT_UNCONFIRMED : law;
 }
@@ -234,7 +272,8 @@ enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err)
     f->laws = mt_mem_alloc(n, sizeof *f->laws);
     f->like = mt_mem_alloc(n, sizeof *f->like);
     f->sizes = mt_mem_alloc(n, sizeof *f->sizes);
-    if (!f->laws || !f->like || !f->sizes) {
+    f->mispaired = mt_mem_zalloc(n, sizeof *f->mispaired);
+    if (!f->laws || !f->like || !f->sizes || !f->mispaired) {
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < n; i++) {
