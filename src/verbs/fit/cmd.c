@@ -21,6 +21,7 @@ struct fit_settings {
     struct mt_texts confs;
     uint64_t limit, capacity, card;
     int64_t device;
+    bool advise;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
@@ -49,6 +50,8 @@ static const struct mt_option OPTIONS[] = {
                   "the same for a card with nothing else on it: 80GiB, or a name such as h100; of "
                   "it a CUDA context takes 768 MiB",
                   .common = true),
+    MT_OPT_FLAG(0, "advise", AT(advise),
+                "try the usual cures on a size that does not fit, and list those that help"),
     MT_OPT_INT(0, "device", AT(device), "N", 0, 65535,
                "this device (default: the one with the most events)"),
     MT_OPT_TEXT(0, "torch", AT(torch), "VERSION",
@@ -101,6 +104,8 @@ struct work {
     struct mt_fit *fit;
     struct mt_fit_answer *answers; /* the recorded settings, then each --conf */
     struct mt_fit_run *runs;
+    uint64_t advised;
+    struct mt_sim_cures cures;
 };
 
 static void work_release(struct work *w)
@@ -112,6 +117,7 @@ static void work_release(struct work *w)
     mt_mem_free(w->confs);
     mt_mem_free(w->answers);
     mt_mem_free(w->runs);
+    mt_sim_cures_release(&w->cures);
     mt_vec_release(&w->sizes.list);
     mt_vec_release(&w->predict.list);
 }
@@ -149,6 +155,9 @@ static int parse_call(struct work *w)
     const struct fit_settings *x = w->x;
     if (x->card && x->card <= MT_CARD_CONTEXT) {
         return mt_cli_usage(w->cli, "fit: --card: the CUDA context takes all of it");
+    }
+    if (x->advise && !x->predict && !x->limit && !x->capacity && !x->card) {
+        return mt_cli_usage(w->cli, "fit: --advise wants --predict, --limit, --capacity or --card");
     }
     int code = parse_sizes(w, "--sizes", x->sizes, &w->sizes);
     if (code == 0 && x->sizes && w->sizes.list.n != w->n) {
@@ -257,6 +266,28 @@ static enum mt_status answer(struct work *w, size_t i, struct mt_error *err)
     return a->searched ? mt_fit_largest(w->fit, &q, &a->fits, &a->next, err) : MT_OK;
 }
 
+/* The largest size that was asked for and is refused, else the next to the largest that fits, else
+ * the largest that was asked for. */
+static uint64_t size_to_cure(const struct work *w)
+{
+    const struct mt_fit_answer *a = &w->answers[0];
+    uint64_t refused = 0, largest = 0;
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const struct mt_fit_run *run = &a->runs[i];
+        bool fails = run->verdict == MT_SIM_OUT_OF_MEMORY;
+        largest = run->size > largest ? run->size : largest;
+        refused = fails && run->size > refused ? run->size : refused;
+    }
+    return refused ? refused : a->searched && a->next.size ? a->next.size : largest;
+}
+
+static enum mt_status advise(struct work *w, struct mt_error *err)
+{
+    struct mt_fit_question q = {.limit = w->x->limit, .capacity = capacity_of(w->x)};
+    w->advised = size_to_cure(w);
+    return w->advised ? mt_fit_find_cures(w->fit, w->advised, &q, &w->cures, err) : MT_OK;
+}
+
 static enum mt_status answer_all(struct work *w, struct mt_error *err)
 {
     struct mt_fit_input inputs[MT_FIT_RECORDINGS];
@@ -273,7 +304,7 @@ static enum mt_status answer_all(struct work *w, struct mt_error *err)
     for (size_t i = 0; i < n; i++) {
         MT_TRY(answer(w, i, err));
     }
-    return MT_OK;
+    return w->x->advise ? advise(w, err) : MT_OK;
 }
 
 static int report(struct work *w, int code)
@@ -286,7 +317,9 @@ static int report(struct work *w, int code)
                                     .what = w->x->what,
                                     .files = w->files,
                                     .answers = w->answers,
-                                    .n_answers = w->x->confs.n + 1};
+                                    .n_answers = w->x->confs.n + 1,
+                                    .advised = w->advised,
+                                    .cures = &w->cures};
     int opened = mt_cli_report_begin(w->cli, &w->x->common, w->files[0], &r, &out);
     if (opened) {
         return opened;

@@ -17,6 +17,7 @@
 
 #include "support/error.h"
 #include "snapshot/model/model.h"
+#include "verbs/simulate/cures.h"
 #include "verbs/simulate/simulate.h"
 #include "support/vec.h"
 
@@ -114,5 +115,10 @@ enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_f
 enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
                               struct mt_fit_run *fits, struct mt_fit_run *next,
                               struct mt_error *err) MT_NODISCARD;
+
+/* The usual cures for a size under the bounds of a question, by replay. Errors: as
+ * mt_sim_find_cures; release the cures all the same. */
+enum mt_status mt_fit_find_cures(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
+                                 struct mt_sim_cures *out, struct mt_error *err) MT_NODISCARD;
 
 #endif

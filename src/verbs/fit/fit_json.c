@@ -104,6 +104,30 @@ static void put_largest(struct mt_put *p, cJSON *list, const struct mt_fit_repor
     mt_put_item(p, next, "frames", mt_json_frames(v->base, fails ? a->next.refused_stack : 0));
 }
 
+static void put_advice(struct mt_put *p, cJSON *root, const struct mt_fit_report *v)
+{
+    static const char *const verdicts[] = {"fits", "out_of_memory", "unknown"};
+    cJSON *o = mt_put_object(p, root, "advice");
+    mt_put_known(p, o, "size", v->advised > 0, v->advised);
+    mt_put_known(p, o, "reserved_peak_bytes", v->advised > 0, v->cures->reserved);
+    cJSON *list = mt_put_array(p, o, "cures");
+    for (size_t i = 0; i < v->cures->list.n; i++) {
+        const struct mt_sim_cure *c = &v->cures->list.v[i];
+        struct mt_buf b = {0};
+        cJSON *one = mt_put_object(p, list, NULL);
+        mt_sim_cure_words(&b, v->base, c);
+        mt_put_text(p, one, "id", mt_sim_cure_id(c->kind));
+        mt_put_str(p, one, "text", b.failed ? MT_STR("") : mt_buf_view(&b));
+        mt_put_text(p, one, "conf", c->conf);
+        mt_put_known(p, one, "calls", c->calls > 0, c->calls);
+        mt_put_u64(p, one, "reserved_peak_bytes", c->reserved);
+        mt_put_i64(p, one, "brings_bytes", (int64_t)(v->cures->reserved - c->reserved));
+        mt_put_u64(p, one, "device_calls", c->device_calls);
+        mt_put_text(p, one, "verdict", verdicts[c->verdict]);
+        mt_buf_release(&b);
+    }
+}
+
 enum mt_status mt_report_fit_json(const struct mt_report *r, const struct mt_fit_report *v,
                                   struct mt_error *err)
 {
@@ -133,6 +157,7 @@ enum mt_status mt_report_fit_json(const struct mt_report *r, const struct mt_fit
         }
     }
     put_growing(&p, root, v);
+    put_advice(&p, root, v);
     cJSON *list = mt_put_array(&p, root, "doubts");
     for (size_t i = 0; i < doubts.list.n; i++) {
         cJSON *o = mt_put_object(&p, list, NULL);

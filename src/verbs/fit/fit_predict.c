@@ -211,3 +211,16 @@ enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
     }
     return MT_OK;
 }
+
+enum mt_status mt_fit_find_cures(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
+                                 struct mt_sim_cures *out, struct mt_error *err)
+{
+    struct mt_sim_patient patient = {.snapshot = f->snapshots[f->base],
+                                     .device = f->recordings[f->base].device,
+                                     .options = {.release = mt_sim_release(f->sim)},
+                                     .sizes = f->sizes,
+                                     .limit = q->limit,
+                                     .capacity = q->capacity};
+    mt_fit_sizes_at(f, size, GUESS_MIDDLE);
+    return mt_sim_find_cures(&patient, out, err);
+}

@@ -150,6 +150,48 @@ static void print_largest(const struct mt_report *r, const struct mt_fit_report 
     mt_report_line(r, 4, "%s", s.text);
 }
 
+static void add_cure(struct mt_table *t, const struct mt_fit_report *v,
+                     const struct mt_sim_cure *c, struct mt_buf *b)
+{
+    static const char *const words[] = {"fits", "out of memory", "unknown"};
+    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
+    mt_table_cell_color(t, colors[c->verdict], "%s", words[c->verdict]);
+    mt_table_size(t, c->reserved);
+    mt_table_delta(t, (int64_t)(c->reserved - v->cures->reserved));
+    mt_table_count(t, c->device_calls);
+    mt_buf_reset(b);
+    mt_sim_cure_words(b, v->base, c);
+    mt_table_buf(t, b);
+}
+
+static enum mt_status print_cures(const struct mt_report *r, const struct mt_fit_report *v,
+                                  struct mt_error *err)
+{
+    struct mt_table *t = mt_table_new();
+    struct mt_buf b = {0};
+    if (!t) {
+        return mt_fail_nomem(err);
+    }
+    mt_table_column(t, "VERDICT", MT_LEFT);
+    mt_table_column(t, "RESERVED", MT_RIGHT);
+    mt_table_column(t, "CHANGE", MT_RIGHT);
+    mt_table_column(t, "CALLS", MT_RIGHT);
+    mt_table_column(t, "CURE", MT_LEFT);
+    for (size_t i = 0; i < v->cures->list.n; i++) {
+        add_cure(t, v, &v->cures->list.v[i], &b);
+    }
+    fprintf(r->out, "\n%scures for %s %s%s, which needs %s, by replay:\n",
+            mt_color_begin(r, MT_COLOR_HEAD), v->what, mt_count_text(v->advised).s,
+            mt_color_end(r), mt_report_size(r, v->cures->reserved).s);
+    if (v->cures->list.n == 0) {
+        mt_report_line(r, 4, "  none of those that were tried reserves less");
+    }
+    enum mt_status status = v->cures->list.n ? mt_table_print(t, r, 2, err) : MT_OK;
+    mt_buf_release(&b);
+    mt_table_free(t);
+    return status;
+}
+
 static enum mt_status print_growing(const struct mt_report *r, const struct mt_fit_report *v,
                                     struct mt_error *err)
 {
@@ -226,6 +268,7 @@ enum mt_status mt_report_fit_text(const struct mt_report *r, const struct mt_fit
         MT_TRY(print_predictions(r, v, err));
     }
     print_all_largest(r, v);
+    MT_TRY(v->advised ? print_cures(r, v, err) : MT_OK);
     MT_TRY(print_growing(r, v, err));
     return print_doubts(r, v, err);
 }

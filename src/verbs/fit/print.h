@@ -24,6 +24,8 @@ struct mt_fit_report {
     char **files;                   /* of the recordings, in their order */
     const struct mt_fit_answer *answers;
     size_t n_answers;
+    uint64_t advised; /* the size that `cures` are for; 0: none were asked for */
+    const struct mt_sim_cures *cures;
 };
 
 enum { MT_FIT_GROWING = 5 }; /* stacks that are named */

@@ -131,6 +131,18 @@ void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes)
     sim->sizes = sizes;
 }
 
+enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes, struct mt_error *err)
+{
+    sim->edited.n = 0;
+    if (!mt_vec_reserve(&sim->edited, sim->n_calls + 1)) {
+        return mt_fail_nomem(err);
+    }
+    memcpy(sim->edited.v, sizes, sim->n_calls * sizeof *sizes);
+    sim->edited.n = sim->n_calls;
+    sim->sizes = sim->edited.v;
+    return MT_OK;
+}
+
 void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order)
 {
     sim->order = order;

@@ -158,6 +158,9 @@ size_t mt_sim_calls(const struct mt_sim *sim);
 /* From now on what-ifs ask for sizes[i] bytes, at least 1, at allocation i (mt_sim_calls of them,
  * borrowed); NULL: as recorded. */
 void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes);
+/* The same for good, copied: edits that follow start from them. Errors: MT_NOMEM. */
+enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes,
+                                 struct mt_error *err) MT_NODISCARD;
 /* The bounds of the what-ifs from now on, in bytes; 0: none. */
 void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity);
 /* Where what-ifs find their segments from now on. */
@@ -176,8 +179,10 @@ enum mt_sim_edit_kind {
     MT_SIM_DROP,       /* no such allocation */
     MT_SIM_EDITS
 };
+enum { MT_SIM_EDIT_SIZES = 3 };
 struct mt_sim_edit {
     enum mt_sim_edit_kind kind;
+    uint64_t sizes[MT_SIM_EDIT_SIZES]; /* only allocations of these bytes; all 0: of any */
     double factor;        /* above 0 */
     const bool *stacks;   /* by stack id: matches; borrowed until the edit is made */
     const char *pattern;  /* for print; borrowed as long as the runs */

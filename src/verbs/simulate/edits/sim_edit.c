@@ -30,10 +30,21 @@ struct editor {
     bool has_burst;
 };
 
+static bool has_size(const struct editor *e, size_t op)
+{
+    const uint64_t *sizes = e->edit->sizes;
+    bool any = true, found = false;
+    for (size_t i = 0; i < MT_SIM_EDIT_SIZES; i++) {
+        any &= sizes[i] == 0;
+        found |= sizes[i] > 0 && sizes[i] == e->r.sizes[op];
+    }
+    return any || found;
+}
+
 static bool matches(const struct editor *e, size_t op)
 {
     const struct mt_sim *sim = e->r.sim;
-    return sim->ops.v[op].kind == OP_ALLOC &&
+    return sim->ops.v[op].kind == OP_ALLOC && has_size(e, op) &&
            e->edit->stacks[sim->events[sim->ops.v[op].event].stack];
 }
 
@@ -349,7 +360,7 @@ static enum mt_status edit_calls(struct editor *e)
     return MT_OK;
 }
 
-static enum mt_status edit_all(struct editor *e)
+static enum mt_status edit_all(struct editor *e, struct mt_sim *sim)
 {
     for (size_t i = 0; i < e->r.sim->ops.n; i++) {
         bool subject = matches(e, i);
@@ -362,7 +373,7 @@ static enum mt_status edit_all(struct editor *e)
     }
     bool of_calls = e->edit->kind != MT_SIM_SCALE && e->edit->kind != MT_SIM_DROP;
     MT_TRY(of_calls ? edit_calls(e) : MT_OK);
-    return mt_rewrite_finish(&e->r);
+    return mt_rewrite_finish(&e->r, sim);
 }
 
 enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, struct mt_error *err)
@@ -371,7 +382,7 @@ enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, st
     edit->allocations = edit->calls = edit->changed = edit->bytes = 0;
     enum mt_status status = mt_rewrite_begin(&e.r, sim, err);
     if (status == MT_OK) {
-        status = edit_all(&e);
+        status = edit_all(&e, sim);
     }
     if (status == MT_OK) {
         sim->n_slots = e.next_slot;

@@ -32,7 +32,7 @@ struct insertion {
 };
 
 struct rewrite {
-    struct mt_sim *sim;
+    const struct mt_sim *sim;
     uint32_t *free_of;    /* by op: that frees what it allocates, NEVER: none; only for OP_ALLOC */
     uint32_t *request_of; /* by op: of a completed free, that requested it; NEVER: none */
     uint64_t *sizes;      /* by op: of an allocation, in bytes */
@@ -41,15 +41,16 @@ struct rewrite {
     struct mt_error *err;
 };
 
-enum mt_status mt_rewrite_begin(struct rewrite *r, struct mt_sim *sim, struct mt_error *err)
+enum mt_status mt_rewrite_begin(struct rewrite *r, const struct mt_sim *sim,
+                                struct mt_error *err)
     MT_NODISCARD;
 /* Adds a copy of op `like`, of this kind and slot, before op `at`. */
 enum mt_status mt_rewrite_add(struct rewrite *r, size_t at, size_t like, enum op_kind kind,
                               uint32_t slot) MT_NODISCARD;
 /* Leaves out what frees the allocation `op`. */
 void mt_rewrite_drop_free(struct rewrite *r, size_t op);
-/* Puts the new program in place. */
-enum mt_status mt_rewrite_finish(struct rewrite *r) MT_NODISCARD;
+/* Puts the new program in place; `sim` is the one that it began with. */
+enum mt_status mt_rewrite_finish(struct rewrite *r, struct mt_sim *sim) MT_NODISCARD;
 void mt_rewrite_release(struct rewrite *r);
 
 #endif

@@ -13,7 +13,7 @@ static bool frees(const struct op *op)
 /* Which op frees each allocation, by the slot that they share. */
 static enum mt_status find_frees(struct rewrite *r)
 {
-    struct mt_sim *sim = r->sim;
+    const struct mt_sim *sim = r->sim;
     size_t n = (size_t)sim->n_slots + 1;
     uint32_t *owner = mt_mem_alloc(2 * n, sizeof *owner), *request = owner ? owner + n : NULL;
     if (!owner) {
@@ -37,7 +37,7 @@ static enum mt_status find_frees(struct rewrite *r)
     return MT_OK;
 }
 
-enum mt_status mt_rewrite_begin(struct rewrite *r, struct mt_sim *sim, struct mt_error *err)
+enum mt_status mt_rewrite_begin(struct rewrite *r, const struct mt_sim *sim, struct mt_error *err)
 {
     size_t n = sim->ops.n, call = 0;
     *r = (struct rewrite){.sim = sim, .err = err};
@@ -100,9 +100,8 @@ static bool append(struct product *p, const struct op *op, uint64_t size)
 }
 
 /* Old and new ops in order; pool_ends follow the op that they belong to. */
-static bool merge(struct rewrite *r, struct product *p)
+static bool merge(struct rewrite *r, struct mt_sim *sim, struct product *p)
 {
-    struct mt_sim *sim = r->sim;
     size_t next = 0, end = 0;
     bool room = true;
     for (size_t i = 0; room && i <= sim->ops.n; i++) {
@@ -119,14 +118,13 @@ static bool merge(struct rewrite *r, struct product *p)
     return room;
 }
 
-enum mt_status mt_rewrite_finish(struct rewrite *r)
+enum mt_status mt_rewrite_finish(struct rewrite *r, struct mt_sim *sim)
 {
-    struct mt_sim *sim = r->sim;
     struct product p = {{0}, {0}};
     if (r->added.n) {
         qsort(r->added.v, r->added.n, sizeof *r->added.v, by_place);
     }
-    if (!merge(r, &p)) {
+    if (!merge(r, sim, &p)) {
         mt_vec_release(&p.ops);
         mt_vec_release(&p.sizes);
         return mt_fail_nomem(r->err);
