@@ -185,7 +185,8 @@ static bool add_event(struct holder *h, uint32_t i)
                      .size = e->size,
                      .stack = e->stack,
                      .event = (uint32_t)global + 1,
-                     .category = (enum mt_category)h->categories.events[i]};
+                     .category = h->o->rules ? (enum mt_category)h->categories.events[i]
+                                             : MT_CATEGORY_UNKNOWN};
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = e->stream; break;
     case MT_BY_POOL:
@@ -211,7 +212,7 @@ static uint32_t ghost_stream(const struct holder *h, const struct mt_ghost *g)
 static bool add_ghost(struct holder *h, const struct mt_ghost *g)
 {
     struct held m = {.addr = g->addr, .size = g->size, .stack = g->stack, .old = true};
-    m.category = mt_category_of_ghost(&h->categories, g);
+    m.category = h->o->rules ? mt_category_of_ghost(&h->categories, g) : MT_CATEGORY_UNKNOWN;
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = pool_key(h, 0, g->addr, g->size); break;
@@ -341,7 +342,9 @@ static enum mt_status hold(struct holder *h, struct mt_error *err)
     if (h->o->by == MT_BY_LABEL) {
         MT_TRY(mt_event_labels_init(&h->labels, h->s, err));
     }
-    MT_TRY(mt_categories_find(&h->categories, h->o->rules, h->r, err));
+    if (h->o->rules) {
+        MT_TRY(mt_categories_find(&h->categories, h->o->rules, h->r, err));
+    }
     if (h->o->by == MT_BY_POOL) {
         MT_TRY(mt_segment_index_init(&h->segments, h->s, h->r->device, err));
     }

@@ -28,7 +28,7 @@ enum mt_peak_by {
 struct mt_peak_options {
     struct mt_moment at;
     enum mt_peak_by by;
-    const struct mt_rules *rules;
+    const struct mt_rules *rules; /* NULL: all categories are unknown, in less time */
 };
 
 /* Requested bytes alive at the moment. */

@@ -152,16 +152,13 @@ static bool add_peak(struct mt_ranks *r, size_t index, const struct mt_snapshot 
 static enum mt_status read_peak(struct mt_ranks *r, size_t index, const struct mt_replay *replay,
                                 struct mt_filtered *f, struct mt_error *err)
 {
-    struct mt_rules *rules;
+    static const struct mt_peak_options o = {.at = {.kind = MT_AT_PEAK}, .by = MT_BY_STACK};
     struct mt_peak p;
-    MT_TRY(mt_rules_new((struct mt_str){0}, &rules, err));
-    struct mt_peak_options o = {.at = {.kind = MT_AT_PEAK}, .by = MT_BY_STACK, .rules = rules};
     enum mt_status status = mt_peak_find(&p, replay->snapshot, replay, f, &o, err);
     if (status == MT_OK && !add_peak(r, index, replay->snapshot, &p)) {
         status = mt_fail_nomem(err);
     }
     mt_peak_release(&p);
-    mt_rules_free(rules);
     return status;
 }
 
@@ -222,10 +219,11 @@ static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct
                                   struct mt_error *err)
 {
     struct mt_replay replay;
+    struct mt_filtered *f = mt_filter_is_open(o->filtered->filter) ? NULL : o->filtered;
     MT_TRY(mt_replay_init(&replay, s, device, err));
-    enum mt_status status = read_peak(r, index, &replay, o->filtered, err);
+    enum mt_status status = read_peak(r, index, &replay, f, err);
     if (status == MT_OK) {
-        status = read_growth(&r->ranks.v[index], &replay, o->filtered, err);
+        status = read_growth(&r->ranks.v[index], &replay, f, err);
     }
     if (status == MT_OK) {
         read_limits(&r->ranks.v[index], &replay, o->capacity);
@@ -279,6 +277,46 @@ enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const str
     mt_devices_release(&devices);
     mt_totals_release(&t);
     return status;
+}
+
+/* ---- from other ranks ---- */
+
+static enum mt_status merge_rank(struct mt_ranks *to, const struct mt_rank *from,
+                                 const struct mt_snapshot *names, struct mt_error *err)
+{
+    size_t had = to->ranks.n, index = mt_ranks_of_file(to, from->file);
+    if (index == SIZE_MAX) {
+        return mt_fail_nomem(err);
+    }
+    struct mt_rank *rank = &to->ranks.v[index], old = *rank;
+    *rank = *from;
+    rank->file = old.file;
+    memcpy(&rank->stacks, &old.stacks, sizeof rank->stacks);
+    rank->n_sorted = old.n_sorted;
+    for (int k = 0; index < had && k < MT_RANK_FIGURE_COUNT; k++) {
+        if (old.known >> k & 1) {
+            add_figure(rank, (enum mt_rank_figure)k, old.figure[k]);
+        }
+    }
+    bool ok = true;
+    for (size_t i = 0; i < from->stacks.n && ok; i++) {
+        const struct mt_rank_stack *row = &from->stacks.v[i];
+        uint32_t stack = common_stack(to, names, row->stack, &ok);
+        ok = ok && mt_rank_add_stack(to, index, stack, row->bytes, row->count);
+    }
+    return ok ? MT_OK : mt_fail_nomem(err);
+}
+
+enum mt_status mt_ranks_merge(struct mt_ranks *to, struct mt_ranks *from, struct mt_error *err)
+{
+    struct mt_builder *table = from->table;
+    from->table = NULL;
+    MT_TRY(mt_builder_finish(table, &from->names, err));
+    mt_idmap_release(&to->string_of);
+    for (size_t i = 0; i < from->ranks.n; i++) {
+        MT_TRY(merge_rank(to, &from->ranks.v[i], &from->names, err));
+    }
+    return MT_OK;
 }
 
 /* ---- numbers of ranks ---- */

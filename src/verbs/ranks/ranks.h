@@ -106,6 +106,13 @@ enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const str
                                      const struct mt_rank_read_options *o, struct mt_error *err)
     MT_NODISCARD;
 
+/*
+ * Takes over what was read into other ranks, which are done for then: release them. A rank that is
+ * there already has the figures added. Errors: MT_NOMEM, MT_LIMIT.
+ */
+enum mt_status mt_ranks_merge(struct mt_ranks *to, struct mt_ranks *from, struct mt_error *err)
+    MT_NODISCARD;
+
 /* The number behind "rank" in a file name or, weaker, its last number; -1 without. *weak tells
  * which. */
 int64_t mt_rank_number(struct mt_str path, bool *weak);
