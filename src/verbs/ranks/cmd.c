@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ranks: the files of many ranks side by side, and which one is odd. */
+#include "cli/output/flame_picture.h"
 #include "verbs/ranks/gather.h"
+#include "verbs/ranks/picture.h"
 #include "verbs/ranks/print.h"
 
 struct ranks_settings {
@@ -25,6 +27,8 @@ static const struct mt_option OPTIONS[] = {
         .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
     MT_OPT_INT(0, "world-size", AT(world), "N", 1, 1e6,
                "how many ranks the job has: names those without a file", .common = true),
+    MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
+                  ".png or .pdf as a picture: memory over time, a row a rank, and the peaks"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -43,6 +47,7 @@ const struct mt_command mt_cmd_ranks = {
         "free, a rise from step to step, contexts of other ranks on its device. The number of a "
         "rank is taken from its file's name (rank3, or the last number in it).",
     .examples = "memtool ranks dumps/                            a folder of snapshots\n"
+                "memtool ranks dumps/ -o ranks.png                all of them in a picture\n"
                 "cat results/*.json | memtool ranks -            results of earlier runs",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
@@ -100,7 +105,11 @@ static int print(struct mt_gathering *g, const struct ranks_settings *x, char **
     int code = status == MT_OK ? mt_cli_report_begin(g->cli, &x->common, files[0], &r, &o)
                                : mt_cli_fail(g->cli, NULL, &err);
     if (code == 0) {
-        status = r.json        ? mt_report_ranks_json(&r, &g->ranks, &result, &err)
+        const struct mt_plot_format *picture = mt_flame_format(&x->common);
+        struct mt_rank_picture what = {
+            .ranks = &g->ranks, .result = &result, .capacity = x->capacity};
+        status = picture       ? mt_rank_picture_write(&r, picture, &what, &err)
+                 : r.json      ? mt_report_ranks_json(&r, &g->ranks, &result, &err)
                  : r.separator ? mt_report_ranks_csv(&r, &g->ranks, &err)
                                : mt_report_ranks_text(&r, &g->ranks, &result, &err);
         bool whole = !g->failed && !g->partly && !g->ranks.gaps.n;
@@ -141,10 +150,11 @@ static int gather(struct mt_gathering *g, const struct ranks_settings *x, char *
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     const struct ranks_settings *x = settings;
-    struct mt_gathering g = {.cli = cli,
-                             .common = &x->common,
-                             .filter = &x->filter,
-                             .options = {.capacity = x->capacity}};
+    struct mt_gathering g = {
+        .cli = cli,
+        .common = &x->common,
+        .filter = &x->filter,
+        .options = {.capacity = x->capacity, .curves = mt_flame_format(&x->common) != NULL}};
     int code = gather(&g, x, files, n_files);
     mt_gather_release(&g);
     return code;

@@ -24,6 +24,7 @@ void mt_ranks_release(struct mt_ranks *r)
 {
     for (size_t i = 0; i < r->ranks.n; i++) {
         mt_vec_release(&r->ranks.v[i].stacks);
+        mt_mem_free(r->ranks.v[i].curve);
     }
     mt_vec_release(&r->ranks);
     mt_vec_release(&r->lost);
@@ -214,6 +215,55 @@ static void read_limits(struct mt_rank *rank, const struct mt_replay *r, uint64_
     read_headroom(rank, most, capacity);
 }
 
+static size_t curve_column(const struct mt_rank_curve *c, const struct mt_replay *r, size_t event)
+{
+    double share = (double)event / (double)r->n;
+    if (c->timed) {
+        int64_t us = r->events[event].time_us;
+        us = us < c->first_us ? c->first_us : us > c->last_us ? c->last_us : us;
+        share = ((double)us - (double)c->first_us) / ((double)c->last_us - (double)c->first_us);
+    }
+    size_t column = (size_t)(share * MT_RANK_COLUMNS);
+    return column < MT_RANK_COLUMNS ? column : MT_RANK_COLUMNS - 1;
+}
+
+/* A value holds until the next event. */
+static void fill_curve(struct mt_rank_curve *c, const struct mt_replay *r)
+{
+    struct mt_step at;
+    size_t column = 0;
+    uint64_t live = r->ghost_bytes;
+    for (mt_replay_begin(r, &at); mt_replay_next(r, &at);) {
+        size_t to = curve_column(c, r, at.index);
+        for (; column < to; column++) {
+            c->most[column] = live > c->most[column] ? live : c->most[column];
+        }
+        live = at.live_bytes;
+        c->most[column] = live > c->most[column] ? live : c->most[column];
+    }
+    for (; column < MT_RANK_COLUMNS; column++) {
+        c->most[column] = live > c->most[column] ? live : c->most[column];
+    }
+}
+
+static bool read_curve(struct mt_rank *rank, const struct mt_replay *r)
+{
+    if (r->n == 0 || (rank->curve && rank->curve->peak >= r->peak_bytes)) {
+        return true;
+    }
+    mt_mem_free(rank->curve);
+    struct mt_rank_curve *c = rank->curve = mt_mem_zalloc(1, sizeof *c);
+    if (!c) {
+        return false;
+    }
+    c->peak = r->peak_bytes;
+    c->first_us = r->events[0].time_us;
+    c->last_us = r->events[r->n - 1].time_us;
+    c->timed = c->first_us != MT_NO_TIME && c->last_us != MT_NO_TIME && c->last_us > c->first_us;
+    fill_curve(c, r);
+    return true;
+}
+
 static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct mt_snapshot *s,
                                   int32_t device, const struct mt_rank_read_options *o,
                                   struct mt_error *err)
@@ -227,6 +277,8 @@ static enum mt_status read_device(struct mt_ranks *r, size_t index, const struct
     }
     if (status == MT_OK) {
         read_limits(&r->ranks.v[index], &replay, o->capacity);
+        bool ok = !o->curves || read_curve(&r->ranks.v[index], &replay);
+        status = ok ? MT_OK : mt_fail_nomem(err);
     }
     mt_replay_release(&replay);
     return status;
@@ -281,7 +333,7 @@ enum mt_status mt_rank_read_snapshot(struct mt_ranks *r, size_t index, const str
 
 /* ---- from other ranks ---- */
 
-static enum mt_status merge_rank(struct mt_ranks *to, const struct mt_rank *from,
+static enum mt_status merge_rank(struct mt_ranks *to, struct mt_rank *from,
                                  const struct mt_snapshot *names, struct mt_error *err)
 {
     size_t had = to->ranks.n, index = mt_ranks_of_file(to, from->file);
@@ -290,6 +342,8 @@ static enum mt_status merge_rank(struct mt_ranks *to, const struct mt_rank *from
     }
     struct mt_rank *rank = &to->ranks.v[index], old = *rank;
     *rank = *from;
+    from->curve = NULL;
+    mt_mem_free(old.curve);
     rank->file = old.file;
     memcpy(&rank->stacks, &old.stacks, sizeof rank->stacks);
     rank->n_sorted = old.n_sorted;

@@ -36,6 +36,16 @@ struct mt_rank_stack {
     uint64_t count;
 };
 
+/* What a rank's device had in use over its recording, in equal parts of its time, without times of
+ * its events. */
+#define MT_RANK_COLUMNS 240
+struct mt_rank_curve {
+    bool timed;
+    int64_t first_us, last_us;      /* of its events; valid when timed */
+    uint64_t most[MT_RANK_COLUMNS]; /* requested bytes, the most of each part */
+    uint64_t peak;
+};
+
 struct mt_rank {
     int64_t rank;
     struct mt_str file;
@@ -55,6 +65,8 @@ struct mt_rank {
                                and, where that is known, what others held at an OOM */
     int32_t second_device;  /* holds less than its own device but more than nothing; -1: none */
     uint64_t second_bytes;  /* reserved there */
+    struct mt_rank_curve *curve; /* of the device with the highest peak; NULL: not asked for, or no
+                                    trace */
 };
 
 /* A rank whose file cannot be read. */
@@ -99,6 +111,7 @@ struct mt_rank_read_options {
     struct mt_filtered *filtered; /* made for this snapshot */
     int32_t device;               /* only this one, -1: all of the file */
     uint64_t capacity;            /* of the device, 0: not known */
+    bool curves;                  /* memory over time is wanted too */
 };
 /* Fills in rank `index` from a snapshot: figures, stacks at the peak, growth. Errors: MT_NOMEM,
  * MT_LIMIT. */

@@ -78,6 +78,20 @@ static void explain_high(struct mt_buf *b, const struct mt_report *r, const stru
     }
 }
 
+/* Whether a higher peak or what lies beside it makes it reserve more. */
+static void explain_reserved(struct mt_buf *b, const struct mt_report *r,
+                             const struct mt_rank *rank, const struct mt_rank_outlier *o)
+{
+    if (!(rank->known >> MT_RANK_PEAK & 1)) {
+        add_sentence(b, "Its peak is not in these results: peak --json or the snapshot tells why.");
+    } else if (o->delta > 0 && (uint64_t)o->delta > o->reserved_delta / 2) {
+        mt_buf_printf(b, " Its peak is %s above the median too.",
+                      mt_report_size(r, (uint64_t)o->delta).s);
+    } else {
+        add_sentence(b, "Its peak does not explain that; fragmentation may (memtool frag).");
+    }
+}
+
 static void explain_others(struct mt_buf *b, const struct mt_report *r,
                            const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
 {
@@ -89,10 +103,7 @@ static void explain_others(struct mt_buf *b, const struct mt_report *r,
     if (o->odd & MT_ODD_RESERVED) {
         mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
                       mt_report_size(r, o->reserved_delta).s);
-        add_sentence(b, rank->known >> MT_RANK_PEAK & 1
-                            ? "Its peak is like that of the others: fragmentation (memtool frag)."
-                            : "Its peak is not in these results: peak --json or the snapshot "
-                              "tells why.");
+        explain_reserved(b, r, rank, o);
     }
     if (o->odd & MT_ODD_GROWS) {
         mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
