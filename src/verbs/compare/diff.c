@@ -4,12 +4,15 @@
  * three numbers that mean the same in both; a stack is the list of them, interned once with line
  * numbers and, for what found no partner, once without. Several stacks may be alike without line
  * numbers (two calls in one function): those are paired in the order of their lines, and where one
- * file has more of them, those that are farther off stay alone.
+ * file has more of them, those that are farther off stay alone. What is left is paired where the
+ * program's own frames and the innermost function are the same on the way, and in one stack of each
+ * file alone: DDP calls a model through other frames than FSDP does.
  */
 #include "verbs/compare/diff.h"
 
 #include <stdlib.h>
 
+#include "heap/stacks/frames.h"
 #include "support/arena.h"
 #include "support/checked.h"
 #include "support/hash.h"
@@ -47,17 +50,25 @@ static uint32_t common_string(struct matcher *m, struct side *side, uint32_t id)
     return side->common.v[id];
 }
 
+/* What of a stack must be the same: all, all but the lines, or the frames of the program itself,
+ * with their lines, and the innermost function. */
+enum likeness { EXACT = 'L', NO_LINES = 'N', OWN_FRAMES = 'O' };
+
 /* The id of a stack's content; 0 when out of memory. Never that of another content: the bytes are
  * compared. */
-static uint32_t stack_key(struct matcher *m, struct side *side, uint32_t stack, bool lines)
+static uint32_t stack_key(struct matcher *m, struct side *side, uint32_t stack, enum likeness what)
 {
     const struct mt_stack *frames = &side->s->stacks[stack];
     mt_buf_reset(&m->scratch);
-    mt_buf_char(&m->scratch, lines ? 'L' : 'N');
+    mt_buf_char(&m->scratch, (char)what);
     for (uint32_t i = 0; i < frames->n; i++) {
         const struct mt_frame *f = &side->s->frames[side->s->stack_frames[frames->first + i]];
+        bool own = what != OWN_FRAMES || !mt_frame_is_internal(side->s, f);
+        if (!own && i > 0) {
+            continue;
+        }
         uint32_t words[3] = {common_string(m, side, f->name), common_string(m, side, f->filename),
-                             lines ? (uint32_t)f->line : 0};
+                             what == NO_LINES || !own ? 0 : (uint32_t)f->line};
         if (!words[0] || !words[1]) {
             return 0;
         }
@@ -83,7 +94,7 @@ static void row_add(struct mt_diff_row *row, const struct mt_diff_item *sum, boo
 static uint32_t item_key(struct matcher *m, struct side *side, const struct mt_diff_item *item)
 {
     if (!item->name.p) {
-        return stack_key(m, side, item->stack, true);
+        return stack_key(m, side, item->stack, EXACT);
     }
     mt_buf_reset(&m->scratch);
     mt_buf_char(&m->scratch, 'T');
@@ -158,13 +169,14 @@ static int by_key(const void *a, const void *b)
     return x->after != y->after ? x->after - y->after : by_lines(x, y);
 }
 
-static void join_rows(struct mt_diff *d, const struct lonely *before, const struct lonely *after)
+static void join_rows(struct mt_diff *d, const struct lonely *before, const struct lonely *after,
+                      enum mt_diff_match match)
 {
     struct mt_diff_row *to = &d->rows.v[before->row], *from = &d->rows.v[after->row];
     to->after = from->after;
     to->after_count = from->after_count;
     to->after_stack = from->after_stack;
-    to->moved = true;
+    to->match = match;
     from->after_count = 0; /* an empty row: dropped at the end */
     from->after = 0;
 }
@@ -181,7 +193,7 @@ static void pair_alike(struct mt_diff *d, const struct lonely *before, size_t nb
         } else if (na - k > nb - i && distance(&before[i], &after[k + 1]) < here) {
             k++;
         } else {
-            join_rows(d, &before[i++], &after[k++]);
+            join_rows(d, &before[i++], &after[k++], MT_DIFF_MOVED);
         }
     }
 }
@@ -197,7 +209,30 @@ static void pair_lonely(struct mt_diff *d, struct lonely *list, size_t n)
     }
 }
 
-static bool add_moved(struct matcher *m)
+/* What has one partner alone: of several nothing tells which is which. */
+static void pair_single(struct mt_diff *d, struct lonely *list, size_t n)
+{
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && list[end].key == list[first].key; end++) {
+        }
+        if (end - first == 2 && !list[first].after && list[first + 1].after) {
+            join_rows(d, &list[first], &list[first + 1], MT_DIFF_REROUTED);
+        }
+    }
+}
+
+static bool has_own_frame(const struct mt_snapshot *s, uint32_t stack)
+{
+    const struct mt_stack *frames = &s->stacks[stack];
+    for (uint32_t i = 0; i < frames->n; i++) {
+        if (!mt_frame_is_internal(s, &s->frames[s->stack_frames[frames->first + i]])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool add_alike(struct matcher *m, enum likeness what)
 {
     struct mt_diff *d = m->d;
     MT_VEC(struct lonely) list = {0};
@@ -209,13 +244,16 @@ static bool add_moved(struct matcher *m)
         }
         bool after = row->after_count != 0;
         uint32_t stack = after ? row->after_stack : row->before_stack;
-        struct lonely one = {stack_key(m, &m->side[after], stack, false), (uint32_t)i,
+        if (what == OWN_FRAMES && !has_own_frame(m->side[after].s, stack)) {
+            continue;
+        }
+        struct lonely one = {stack_key(m, &m->side[after], stack, what), (uint32_t)i,
                              &m->side[after], stack, after};
         ok = one.key && mt_vec_push(&list, one);
     }
     if (ok && list.n) {
         qsort(list.v, list.n, sizeof *list.v, by_key);
-        pair_lonely(d, list.v, list.n);
+        (what == OWN_FRAMES ? pair_single : pair_lonely)(d, list.v, list.n);
     }
     mt_vec_release(&list);
     return ok;
@@ -296,7 +334,7 @@ static bool match(struct matcher *m)
             return false;
         }
     }
-    if (!add_moved(m)) {
+    if (!add_alike(m, NO_LINES) || !add_alike(m, OWN_FRAMES)) {
         return false;
     }
     finish_rows(m->d);

@@ -16,13 +16,21 @@ enum mt_diff_status { MT_DIFF_SAME, MT_DIFF_CHANGED, MT_DIFF_NEW, MT_DIFF_GONE }
 /* "same", "changed", "new", "gone" */
 const char *mt_diff_status_word(enum mt_diff_status s);
 
+/* How the two sides of a row were found to be one. */
+enum mt_diff_match {
+    MT_DIFF_EXACT,
+    MT_DIFF_MOVED,   /* without line numbers, to the nearest lines */
+    MT_DIFF_REROUTED /* by the program's own frames and the innermost function: libraries called
+                        each other otherwise */
+};
+
 struct mt_diff_row {
     struct mt_str name;     /* of the items; .p NULL: stacks */
     uint64_t before, after; /* bytes of the items */
     uint64_t before_count, after_count;
     uint32_t before_stack, after_stack; /* ids in their snapshots; 0 where it has none */
     enum mt_diff_status status;
-    bool moved; /* matched without line numbers, to the nearest lines */
+    enum mt_diff_match match;
 };
 
 struct mt_diff {

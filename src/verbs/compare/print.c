@@ -100,7 +100,20 @@ static void other_rows(struct mt_table *t, const struct mt_report *r, const stru
     mt_table_cell(t, "%s", label);
 }
 
-/* The last column. A stack that was matched across moved lines has a mark in front. */
+/* How a row was matched, where not exactly: its mark, what --stack says, the note below the table.
+ */
+static const struct {
+    const char *mark, *words, *note;
+} MATCHES[] = {
+    [MT_DIFF_EXACT] = {"", "", ""},
+    [MT_DIFF_MOVED] = {"~ ", ", lines moved", "  ~ matched across moved lines"},
+    [MT_DIFF_REROUTED] =
+        {"= ", ", other library frames",
+         "  = matched by the program's own frames: the library frames between them "
+         "differ"},
+};
+
+/* The last column. */
 static void name_cell(struct mt_table *t, const struct mt_report *r, const struct mt_comparison *c,
                       const struct mt_diff_row *row, struct mt_buf *label)
 {
@@ -112,7 +125,7 @@ static void name_cell(struct mt_table *t, const struct mt_report *r, const struc
         mt_table_buf(t, label);
         return;
     }
-    mt_buf_text(label, row->moved && !r->separator ? "~ " : "");
+    mt_buf_text(label, r->separator ? "" : MATCHES[row->match].mark);
     size_t from = label->n;
     mt_stack_label_inner(label, s, stack, r);
     mt_table_stack(t, label, from, s, stack);
@@ -135,14 +148,17 @@ static enum mt_status print_rows(struct mt_table *t, const struct mt_report *r,
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
-static bool any_moved(const struct mt_diff *d, size_t shown)
+static void print_marks(const struct mt_report *r, const struct mt_diff *d, size_t shown)
 {
-    for (size_t i = 0; i < shown; i++) {
-        if (d->rows.v[i].moved) {
-            return true;
+    for (size_t match = MT_DIFF_MOVED; match < MT_COUNT(MATCHES); match++) {
+        bool any = false;
+        for (size_t i = 0; i < shown; i++) {
+            any |= d->rows.v[i].match == match;
+        }
+        if (any) {
+            mt_report_line(r, 2, "%s", MATCHES[match].note);
         }
     }
-    return false;
 }
 
 static enum mt_status table(const struct mt_report *r, const struct mt_comparison *c,
@@ -172,8 +188,8 @@ static enum mt_status table(const struct mt_report *r, const struct mt_compariso
     if (status == MT_OK) {
         status = mt_table_print(t, r, r->separator ? 0 : 2, err);
     }
-    if (!r->separator && any_moved(c->diff, shown)) {
-        mt_report_line(r, 2, "  ~ matched across moved lines");
+    if (!r->separator) {
+        print_marks(r, c->diff, shown);
     }
     mt_table_free(t);
     return status;
@@ -191,7 +207,7 @@ static enum mt_status stacks(const struct mt_report *r, const struct mt_comparis
         const struct mt_snapshot *s = mt_compare_row_stack(c, row, &stack);
         mt_buf_printf(&b, "\n  %s  %s%s, from %s to %s\n",
                       mt_report_delta(r, mt_diff_delta(row->before, row->after)).s,
-                      mt_diff_status_word(row->status), row->moved ? ", lines moved" : "",
+                      mt_diff_status_word(row->status), MATCHES[row->match].words,
                       mt_report_size(r, row->before).s, mt_report_size(r, row->after).s);
         mt_stack_lines(&b, s, stack, r, 6);
     }

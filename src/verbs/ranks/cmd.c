@@ -10,6 +10,7 @@ struct ranks_settings {
     double threshold_pct;
     uint64_t capacity;
     int64_t world;
+    struct mt_rank_grid grid;
     struct mt_filter filter;
 };
 
@@ -27,6 +28,12 @@ static const struct mt_option OPTIONS[] = {
         .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
     MT_OPT_INT(0, "world-size", AT(world), "N", 1, 1e6,
                "how many ranks the job has: names those without a file", .common = true),
+    MT_OPT_INT(0, "pp", AT(grid.pp), "N", 1, 1e6,
+               "how many pipeline stages the job has: ranks are compared within their stage (told "
+               "by pp1 or stage1 in the names of all files without it)",
+               .common = true),
+    MT_OPT_INT(0, "tp", AT(grid.tp), "N", 1, 1e6, "how many ranks share a layer (tensor parallel)"),
+    MT_OPT_INT(0, "dp", AT(grid.dp), "N", 1, 1e6, "how many copies of the model the job has"),
     MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
                   ".png or .pdf as a picture: memory over time, a row a rank, and the peaks"),
 };
@@ -72,6 +79,9 @@ static void defaults(void *settings)
 static bool number_ranks(struct mt_ranks *r, int64_t world)
 {
     bool any_weak = false, doubled = false;
+    if (!mt_ranks_drop_spares(r)) {
+        return false;
+    }
     for (size_t i = 0; i < r->ranks.n; i++) {
         struct mt_rank *rank = &r->ranks.v[i];
         bool weak = false;
@@ -98,7 +108,11 @@ static int print(struct mt_gathering *g, const struct ranks_settings *x, char **
     struct mt_report r;
     struct mt_cli_output o;
     struct mt_ranks_result result = {0};
+    char wrong[160];
     enum mt_status status = number_ranks(&g->ranks, x->world) ? MT_OK : mt_fail_nomem(&err);
+    if (status == MT_OK && mt_ranks_place(&g->ranks, &x->grid, x->world, wrong, sizeof wrong)) {
+        return mt_cli_usage(g->cli, "ranks: %s", wrong);
+    }
     if (status == MT_OK) {
         status = mt_ranks_compare(&g->ranks, x->threshold_pct / 100, &result, &err);
     }

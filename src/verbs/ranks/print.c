@@ -266,6 +266,14 @@ static bool print_missing(const struct mt_report *r, const struct mt_ranks *rank
         }
         mt_text_safe(&b, lost->file);
     }
+    for (size_t i = 0; i < ranks->spares.n; i++) {
+        const struct mt_rank_spare *spare = &ranks->spares.v[i];
+        mt_buf_text(&b, b.n ? "\n" : "");
+        mt_text_safe(&b, mt_str_basename(spare->file));
+        mt_buf_text(&b, " is of the same process as ");
+        mt_text_safe(&b, mt_str_basename(spare->instead));
+        mt_buf_text(&b, ", which stands for it");
+    }
     if (b.n) {
         mt_buf_char(&b, '\n');
         mt_report_lines(r, mt_buf_view(&b).p);
@@ -304,6 +312,7 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
     }
     fputc('\n', r->out);
     MT_TRY(print_table(r, ranks, x, err));
+    MT_TRY(mt_report_stages(r, x, err));
     print_first_oom(r, ranks);
     struct mt_buf b = {0};
     enum mt_status status = MT_OK;
@@ -347,7 +356,9 @@ static bool add_rank(cJSON *array, const struct mt_rank *rank)
            (rank->knows_headroom ? mt_json_i64(o, "headroom_bytes", rank->headroom_bytes)
                                  : mt_json_null(o, "headroom_bytes")) &&
            (rank->first_oom_us != MT_NO_TIME ? mt_json_i64(o, "first_oom_us", rank->first_oom_us)
-                                             : mt_json_null(o, "first_oom_us"));
+                                             : mt_json_null(o, "first_oom_us")) &&
+           (rank->stage >= 0 ? mt_json_i64(o, "stage", rank->stage) : mt_json_null(o, "stage")) &&
+           (rank->device >= 0 ? mt_json_i64(o, "device", rank->device) : mt_json_null(o, "device"));
 }
 
 static bool add_lost(cJSON *root, const struct mt_ranks *ranks)
@@ -448,7 +459,7 @@ static bool fill(cJSON *root, const struct mt_report *r, const struct mt_ranks *
         ok = add_rank(list, &ranks->ranks.v[i]);
     }
     ok = ok && add_range(root, "min", x, 0) && add_range(root, "median", x, 1) &&
-         add_range(root, "max", x, 2);
+         add_range(root, "max", x, 2) && mt_json_stages(root, x);
     cJSON *outliers = ok ? cJSON_AddArrayToObject(root, "outliers") : NULL;
     ok = outliers != NULL;
     for (size_t i = 0; i < x->outliers.n && ok; i++) {

@@ -24,6 +24,13 @@ void mt_rank_reason(struct mt_buf *b, const struct mt_report *r, const struct mt
 void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
                          uint32_t stack);
 
+/* The stages of a pipeline, where they are known: a table, and whether their differences are those
+ * of a pipeline. Errors: MT_NOMEM. */
+enum mt_status mt_report_stages(const struct mt_report *r, const struct mt_ranks_result *x,
+                                struct mt_error *err) MT_NODISCARD;
+/* The key "stages". False when out of memory. */
+bool mt_json_stages(cJSON *root, const struct mt_ranks_result *x) MT_NODISCARD;
+
 /* Errors: MT_NOMEM. */
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
                                     const struct mt_ranks_result *x, struct mt_error *err)

@@ -20,15 +20,22 @@ enum mt_status mt_ranks_init(struct mt_ranks *r, uint64_t seed, struct mt_error 
     return r->table ? MT_OK : mt_fail_nomem(err);
 }
 
+void mt_rank_release(struct mt_rank *rank)
+{
+    mt_vec_release(&rank->stacks);
+    mt_mem_free(rank->curve);
+    rank->curve = NULL;
+}
+
 void mt_ranks_release(struct mt_ranks *r)
 {
     for (size_t i = 0; i < r->ranks.n; i++) {
-        mt_vec_release(&r->ranks.v[i].stacks);
-        mt_mem_free(r->ranks.v[i].curve);
+        mt_rank_release(&r->ranks.v[i]);
     }
     mt_vec_release(&r->ranks);
     mt_vec_release(&r->lost);
     mt_vec_release(&r->gaps);
+    mt_vec_release(&r->spares);
     mt_vec_release(&r->scratch);
     mt_idmap_release(&r->string_of);
     mt_builder_free(r->table);
@@ -45,7 +52,8 @@ size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file)
             return i - 1;
         }
     }
-    struct mt_rank rank = {.rank = -1, .second_device = -1, .first_oom_us = MT_NO_TIME};
+    struct mt_rank rank = {
+        .rank = -1, .stage = -1, .device = -1, .second_device = -1, .first_oom_us = MT_NO_TIME};
     rank.file = mt_arena_copy(&r->arena, file.p, file.n);
     return rank.file.p && mt_vec_push(&r->ranks, rank) ? r->ranks.n - 1 : SIZE_MAX;
 }
@@ -301,7 +309,7 @@ static void read_totals(struct mt_rank *rank, const struct mt_totals *t, int32_t
                 rank->second_device = own;
                 rank->second_bytes = most;
             }
-            own = d->device;
+            own = rank->device = d->device;
             most = d->all.reserved;
         } else if (d->all.reserved > rank->second_bytes) {
             rank->second_device = d->device;

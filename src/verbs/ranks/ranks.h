@@ -48,6 +48,8 @@ struct mt_rank_curve {
 
 struct mt_rank {
     int64_t rank;
+    int64_t stage;  /* of a pipeline, -1: not known */
+    int32_t device; /* that most of its memory is on, -1: none */
     struct mt_str file;
     unsigned known; /* bits 1 << enum mt_rank_figure */
     uint64_t figure[MT_RANK_FIGURE_COUNT];
@@ -80,13 +82,20 @@ struct mt_rank_gap {
     int64_t from, to;
 };
 
+/* A dump of a rank that has a better one. */
+struct mt_rank_spare {
+    int64_t rank;
+    struct mt_str file, instead;
+};
+
 struct mt_ranks {
     struct mt_builder *table; /* of all stacks; NULL once compared */
     struct mt_snapshot names; /* its frames and stacks, after mt_ranks_compare */
     struct mt_arena arena;    /* file names */
     MT_VEC(struct mt_rank) ranks;
     MT_VEC(struct mt_rank_lost) lost;
-    MT_VEC(struct mt_rank_gap) gaps; /* ascending; after mt_ranks_find_gaps */
+    MT_VEC(struct mt_rank_gap) gaps;     /* ascending; after mt_ranks_find_gaps */
+    MT_VEC(struct mt_rank_spare) spares; /* after mt_ranks_drop_spares */
     MT_VEC(uint32_t) scratch;
     struct mt_idmap
         string_of; /* of the snapshot that is being added: its string id -> the table's */
@@ -95,6 +104,7 @@ struct mt_ranks {
 /* Errors: MT_NOMEM. Release it also after a failure. */
 enum mt_status mt_ranks_init(struct mt_ranks *r, uint64_t seed, struct mt_error *err) MT_NODISCARD;
 void mt_ranks_release(struct mt_ranks *r);
+void mt_rank_release(struct mt_rank *rank);
 
 /* The index of the rank of this file, added when new; SIZE_MAX when out of memory. */
 size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file) MT_NODISCARD;
@@ -130,6 +140,24 @@ enum mt_status mt_ranks_merge(struct mt_ranks *to, struct mt_ranks *from, struct
  * which. */
 int64_t mt_rank_number(struct mt_str path, bool *weak);
 
+/* ---- the grid ---- */
+
+/* How many ranks the job has along each axis, 0: not said. Pipeline stages are the outermost axis,
+ * as in Megatron-LM, DeepSpeed and torchtitan: stage = rank / (ranks / pp). */
+struct mt_rank_grid {
+    int64_t pp, tp, dp;
+};
+
+/* Gives each rank its stage: that of its name ("pp1", "stage_1"), where all names have one, else by
+ * the grid and the number of ranks, `world` or the highest one. NULL, or what does not go together:
+ * "--pp 3 does not divide 8 ranks". */
+const char *mt_ranks_place(struct mt_ranks *r, const struct mt_rank_grid *grid, int64_t world,
+                           char *text, size_t size) MT_NODISCARD;
+
+/* Whether a rank is on the device of another one of its node, *other, where three in four ranks at
+ * least have the device that their number says. */
+bool mt_ranks_shared_device(const struct mt_ranks *r, size_t index, size_t *other);
+
 /* ---- is the job whole ---- */
 
 /* Notes that a file of a rank cannot be read. False when out of memory. */
@@ -142,6 +170,13 @@ bool mt_ranks_lose(struct mt_ranks *r, struct mt_str file) MT_NODISCARD;
  * False when out of memory.
  */
 bool mt_ranks_find_gaps(struct mt_ranks *r, int64_t world) MT_NODISCARD;
+
+/*
+ * memtool capture writes several dumps of a process: rank1.pickle, rank1.exit.pickle. Of files that
+ * differ by such a word alone one is kept, the one with an out-of-memory event, else the highest
+ * peak; the others become spares. False when out of memory.
+ */
+bool mt_ranks_drop_spares(struct mt_ranks *r) MT_NODISCARD;
 
 /* Index of the rank that ran out of memory first, SIZE_MAX where none is known to have, or two at
  * once; *next: of the next one, or SIZE_MAX. Clocks of several machines may differ by more than the
@@ -166,20 +201,22 @@ struct mt_rank_excess {
 
 /* Why a rank is odd; several at once. */
 enum mt_rank_oddity {
-    MT_ODD_HIGH = 1,         /* its peak is well above the median */
-    MT_ODD_LOW = 2,          /* or well below */
-    MT_ODD_RESERVED = 4,     /* it reserves well more, and its peak is not odd or not known */
-    MT_ODD_GROWS = 8,        /* rises step after step, where most do not */
-    MT_ODD_OOM = 16,         /* ran out of memory, where most did not */
-    MT_ODD_OUTSIDE = 32,     /* much on its device is not its own */
-    MT_ODD_TWO_DEVICES = 64, /* holds memory on a device beside its own */
-    MT_ODD_UNEXPLAINED = 128 /* more memory without a stack than the others */
+    MT_ODD_HIGH = 1,          /* its peak is well above the median */
+    MT_ODD_LOW = 2,           /* or well below */
+    MT_ODD_RESERVED = 4,      /* it reserves well more, and its peak is not odd or not known */
+    MT_ODD_GROWS = 8,         /* rises step after step, where most do not */
+    MT_ODD_OOM = 16,          /* ran out of memory, where most did not */
+    MT_ODD_OUTSIDE = 32,      /* much on its device is not its own */
+    MT_ODD_TWO_DEVICES = 64,  /* holds memory on a device beside its own */
+    MT_ODD_UNEXPLAINED = 128, /* more memory without a stack than the others */
+    MT_ODD_SHARES = 256 /* is on the device of another rank, where most have one of their own */
 };
 
 struct mt_rank_outlier {
     size_t index;  /* of the rank */
     unsigned odd;  /* enum mt_rank_oddity */
-    int64_t delta; /* peak - median */
+    int64_t delta; /* peak - median, of its stage where stages are known */
+    size_t shares; /* with MT_ODD_SHARES: index of the other rank */
     /* Where the difference at the peak comes from: the same allocations larger, more allocations of
      * the same stacks, stacks that most ranks do not have. Bytes, 0 where it does not rise. Memory
      * without a stack is in none of them. */
@@ -200,8 +237,19 @@ struct mt_rank_common {
     size_t max_index;          /* who has most */
 };
 
+/* A stage of a pipeline. */
+struct mt_rank_stage {
+    int64_t stage;
+    size_t ranks;
+    struct mt_rank_range peak;
+    /* Its median is above that of the stage before it by more than the threshold, and it is not the
+     * last one: with the usual schedules an earlier stage keeps no fewer micro-batches. */
+    bool odd;
+};
+
 struct mt_ranks_result {
     struct mt_rank_range figure[MT_RANK_FIGURE_COUNT];
+    MT_VEC(struct mt_rank_stage) stages;     /* ascending; none: no grid is known */
     MT_VEC(struct mt_rank_outlier) outliers; /* highest peak first */
     MT_VEC(struct mt_rank_common) stacks;    /* widest spread first, then most bytes */
 };
@@ -210,7 +258,8 @@ struct mt_ranks_result {
  * Sorts the ranks by number and compares them. A rank is odd when its peak differs from the median
  * by more than `threshold` (a share of the median) and by more than three times the usual spread
  * (1.4826 x the median deviation). What is odd is told by the lower of the two in the middle of an
- * even number, so that two ranks in four do not hide each other. O(all stacks of all ranks).
+ * even number, so that two ranks in four do not hide each other. Where all ranks have a stage, a
+ * rank is compared with those of its stage, and stages with each other. O(all stacks of all ranks).
  * Errors: MT_NOMEM. Release the result also after a failure.
  */
 enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_ranks_result *out,

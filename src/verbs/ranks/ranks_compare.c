@@ -26,6 +26,8 @@
 struct comparison {
     struct mt_ranks *r;
     struct mt_ranks_result *out;
+    int64_t stage;                                     /* only ranks of this one; -1: all */
+    struct mt_rank_range figure[MT_RANK_FIGURE_COUNT]; /* of them */
     double threshold;
     uint64_t *scratch;      /* one a rank */
     uint64_t *median_bytes; /* by stack id */
@@ -34,6 +36,11 @@ struct comparison {
     bool median_growing;    /* most ranks grow */
     struct mt_rank_range outside, unexplained;
 };
+
+static bool takes_part(const struct comparison *c, size_t index)
+{
+    return c->stage < 0 || c->r->ranks.v[index].stage == c->stage;
+}
 
 static int ascending(const void *a, const void *b)
 {
@@ -60,7 +67,7 @@ static struct mt_rank_range figure_range(struct comparison *c, enum mt_rank_figu
 {
     size_t n = 0;
     for (size_t i = 0; i < c->r->ranks.n; i++) {
-        if (c->r->ranks.v[i].known >> figure & 1) {
+        if (takes_part(c, i) && c->r->ranks.v[i].known >> figure & 1) {
             c->scratch[n++] = c->r->ranks.v[i].figure[figure];
         }
     }
@@ -75,10 +82,10 @@ static uint64_t distance(uint64_t a, uint64_t b)
 /* How far from the median a figure may lie. */
 static double allowed(struct comparison *c, enum mt_rank_figure figure)
 {
-    uint64_t median = c->out->figure[figure].lower;
+    uint64_t median = c->figure[figure].lower;
     size_t n = 0;
     for (size_t i = 0; i < c->r->ranks.n; i++) {
-        if (c->r->ranks.v[i].known >> figure & 1) {
+        if (takes_part(c, i) && c->r->ranks.v[i].known >> figure & 1) {
             c->scratch[n++] = distance(c->r->ranks.v[i].figure[figure], median);
         }
     }
@@ -136,7 +143,7 @@ static bool add_common(struct comparison *c, const struct cell *cells, size_t n,
         c->scratch[i] = cells[i].count;
     }
     c->median_count[row.stack] = median_with_zeros(c->scratch, n, all, NULL);
-    return mt_vec_push(&c->out->stacks, row);
+    return c->stage >= 0 || mt_vec_push(&c->out->stacks, row);
 }
 
 static int wider_first(const void *a, const void *b)
@@ -152,11 +159,12 @@ static int wider_first(const void *a, const void *b)
     return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static bool fill_cells(const struct mt_ranks *r, struct cell *cells)
+static bool fill_cells(const struct comparison *c, struct cell *cells)
 {
+    const struct mt_ranks *r = c->r;
     size_t n = 0;
     for (size_t i = 0; i < r->ranks.n; i++) {
-        for (size_t k = 0; k < r->ranks.v[i].stacks.n; k++) {
+        for (size_t k = 0; takes_part(c, i) && k < r->ranks.v[i].stacks.n; k++) {
             const struct mt_rank_stack *row = &r->ranks.v[i].stacks.v[k];
             cells[n++] = (struct cell){row->stack, (uint32_t)i, row->bytes, row->count};
         }
@@ -169,18 +177,18 @@ static bool find_common(struct comparison *c)
 {
     size_t n = 0, all = 0;
     for (size_t i = 0; i < c->r->ranks.n; i++) {
-        n += c->r->ranks.v[i].stacks.n;
-        all += c->r->ranks.v[i].knows_stacks;
+        n += takes_part(c, i) ? c->r->ranks.v[i].stacks.n : 0;
+        all += takes_part(c, i) && c->r->ranks.v[i].knows_stacks;
     }
     struct cell *cells = mt_mem_alloc(n, sizeof *cells);
-    bool ok = cells && fill_cells(c->r, cells);
+    bool ok = cells && fill_cells(c, cells);
     for (size_t from = 0, to; from < n && ok; from = to) {
         for (to = from + 1; to < n && cells[to].stack == cells[from].stack; to++) {
         }
         ok = add_common(c, cells + from, to - from, all);
     }
     mt_mem_free(cells);
-    if (ok && c->out->stacks.n) {
+    if (ok && c->stage < 0 && c->out->stacks.n) {
         qsort(c->out->stacks.v, c->out->stacks.n, sizeof *c->out->stacks.v, wider_first);
     }
     return ok;
@@ -253,7 +261,8 @@ static bool is_last_stage(const struct comparison *c, const struct mt_rank_outli
         MT_STR_INIT("vocab"),  MT_STR_INIT("output_layer"),
     };
     const struct mt_snapshot *s = &c->r->names;
-    if (o->index + 1 != c->r->ranks.n || o->stacks.n == 0 || o->alone <= o->more + o->larger) {
+    if (c->stage >= 0 || o->index + 1 != c->r->ranks.n || o->stacks.n == 0 ||
+        o->alone <= o->more + o->larger) {
         return false;
     }
     const struct mt_stack *stack = &s->stacks[o->stacks.v[0].stack];
@@ -308,9 +317,10 @@ static unsigned other_oddities(const struct comparison *c, const struct mt_rank 
 static bool add_outlier(struct comparison *c, size_t index, const double *limit)
 {
     const struct mt_rank *rank = &c->r->ranks.v[index];
-    const struct mt_rank_range *peak = &c->out->figure[MT_RANK_PEAK];
-    const struct mt_rank_range *reserved = &c->out->figure[MT_RANK_RESERVED];
+    const struct mt_rank_range *peak = &c->figure[MT_RANK_PEAK];
+    const struct mt_rank_range *reserved = &c->figure[MT_RANK_RESERVED];
     struct mt_rank_outlier o = {.index = index, .odd = other_oddities(c, rank)};
+    o.odd |= mt_ranks_shared_device(c->r, index, &o.shares) ? MT_ODD_SHARES : 0;
     if (rank->known >> MT_RANK_PEAK & 1) {
         o.delta = (int64_t)(rank->figure[MT_RANK_PEAK] - peak->median);
         bool far = (double)distance(rank->figure[MT_RANK_PEAK], peak->lower) > limit[MT_RANK_PEAK];
@@ -356,11 +366,75 @@ static bool find_outliers(struct comparison *c)
     }
     bool ok = true;
     for (size_t i = 0; i < c->r->ranks.n && c->r->ranks.n > 1 && ok; i++) {
-        ok = add_outlier(c, i, limit);
+        ok = !takes_part(c, i) || add_outlier(c, i, limit);
     }
-    if (ok && c->out->outliers.n) {
-        qsort(c->out->outliers.v, c->out->outliers.n, sizeof *c->out->outliers.v, higher_first);
+    return ok;
+}
+
+/* ---- stages ---- */
+
+static bool have_stages(const struct mt_ranks *r)
+{
+    bool several = false;
+    for (size_t i = 0; i < r->ranks.n; i++) {
+        if (r->ranks.v[i].stage < 0) {
+            return false;
+        }
+        several |= r->ranks.v[i].stage != r->ranks.v[0].stage;
     }
+    return several;
+}
+
+static int by_stage(const void *a, const void *b)
+{
+    const struct mt_rank_stage *x = a, *y = b;
+    return (x->stage > y->stage) - (x->stage < y->stage);
+}
+
+static bool list_stages(struct comparison *c)
+{
+    for (size_t i = 0; i < c->r->ranks.n; i++) {
+        size_t k = 0;
+        while (k < c->out->stages.n && c->out->stages.v[k].stage != c->r->ranks.v[i].stage) {
+            k++;
+        }
+        struct mt_rank_stage stage = {.stage = c->r->ranks.v[i].stage};
+        if (k == c->out->stages.n && !mt_vec_push(&c->out->stages, stage)) {
+            return false;
+        }
+        c->out->stages.v[k].ranks++;
+    }
+    qsort(c->out->stages.v, c->out->stages.n, sizeof *c->out->stages.v, by_stage);
+    return true;
+}
+
+static void find_odd_stages(struct comparison *c)
+{
+    for (size_t i = 1; i + 1 < c->out->stages.n; i++) {
+        struct mt_rank_stage *stage = &c->out->stages.v[i];
+        uint64_t before = stage[-1].peak.median, here = stage->peak.median;
+        stage->odd = stage[-1].peak.n && stage->peak.n && here > before &&
+                     (double)(here - before) > c->threshold * (double)before;
+    }
+}
+
+/* Each rank against those of its stage. */
+static bool compare_stages(struct comparison *c)
+{
+    size_t n_stacks = c->r->names.n_stacks;
+    bool ok = list_stages(c);
+    for (size_t i = 0; ok && i < c->out->stages.n; i++) {
+        struct mt_rank_stage *stage = &c->out->stages.v[i];
+        c->stage = stage->stage;
+        memset(c->median_bytes, 0, n_stacks * sizeof *c->median_bytes);
+        memset(c->median_count, 0, n_stacks * sizeof *c->median_count);
+        for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+            c->figure[k] = figure_range(c, (enum mt_rank_figure)k);
+        }
+        stage->peak = c->figure[MT_RANK_PEAK];
+        ok = find_common(c) && find_outliers(c);
+    }
+    find_odd_stages(c);
     return ok;
 }
 
@@ -370,7 +444,7 @@ static void find_ranges(struct comparison *c)
 {
     size_t outside = 0, growing = 0, grown = 0;
     for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
-        c->out->figure[k] = figure_range(c, (enum mt_rank_figure)k);
+        c->figure[k] = c->out->figure[k] = figure_range(c, (enum mt_rank_figure)k);
     }
     for (size_t i = 0; i < c->r->ranks.n; i++) {
         const struct mt_rank *rank = &c->r->ranks.v[i];
@@ -418,7 +492,7 @@ enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_
                                 struct mt_error *err)
 {
     *out = (struct mt_ranks_result){0};
-    struct comparison c = {.r = r, .out = out, .threshold = threshold};
+    struct comparison c = {.r = r, .out = out, .threshold = threshold, .stage = -1};
     struct mt_builder *table = r->table;
     r->table = NULL;
     MT_TRY(mt_builder_finish(table, &r->names, err));
@@ -431,7 +505,10 @@ enum mt_status mt_ranks_compare(struct mt_ranks *r, double threshold, struct mt_
     bool ok = prepare(&c);
     if (ok) {
         find_ranges(&c);
-        ok = find_common(&c) && find_outliers(&c);
+        ok = find_common(&c) && (have_stages(r) ? compare_stages(&c) : find_outliers(&c));
+    }
+    if (ok && out->outliers.n) {
+        qsort(out->outliers.v, out->outliers.n, sizeof *out->outliers.v, higher_first);
     }
     mt_mem_free(c.scratch);
     mt_mem_free(c.median_bytes);
@@ -445,5 +522,6 @@ void mt_ranks_result_release(struct mt_ranks_result *x)
         mt_vec_release(&x->outliers.v[i].stacks);
     }
     mt_vec_release(&x->outliers);
+    mt_vec_release(&x->stages);
     mt_vec_release(&x->stacks);
 }

@@ -52,8 +52,8 @@ static void explain_high(struct mt_buf *b, const struct mt_report *r, const stru
 {
     uint64_t peak = rank_of(ranks, o)->figure[MT_RANK_PEAK];
     bool highest = peak == x->figure[MT_RANK_PEAK].max;
-    mt_buf_printf(b, "Its peak is %s%s above the median.", highest ? "the highest, " : "",
-                  mt_report_size(r, (uint64_t)o->delta).s);
+    mt_buf_printf(b, "Its peak is %s%s above the median%s.", highest ? "the highest, " : "",
+                  mt_report_size(r, (uint64_t)o->delta).s, x->stages.n ? " of its stage" : "");
     if (!rank_of(ranks, o)->knows_stacks) {
         add_sentence(b, "These results hold no stacks: peak --json or the snapshot tells more.");
     } else if (o->last_stage) {
@@ -92,13 +92,24 @@ static void explain_reserved(struct mt_buf *b, const struct mt_report *r,
     }
 }
 
+static void explain_device(struct mt_buf *b, const struct mt_ranks *ranks,
+                           const struct mt_rank_outlier *o)
+{
+    mt_buf_printf(b,
+                  "%sIts memory is on device %" PRId32 ", as that of rank %" PRId64
+                  " is, while most ranks have a device of their own: look at LOCAL_RANK and at "
+                  "torch.cuda.set_device().",
+                  b->n ? " " : "", rank_of(ranks, o)->device, ranks->ranks.v[o->shares].rank);
+}
+
 static void explain_others(struct mt_buf *b, const struct mt_report *r,
-                           const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+                           const struct mt_ranks *ranks, const struct mt_ranks_result *x,
+                           const struct mt_rank_outlier *o)
 {
     const struct mt_rank *rank = rank_of(ranks, o);
     if (o->odd & MT_ODD_LOW) {
-        mt_buf_printf(b, "Its peak is %s below the median: less work, or it stopped early.",
-                      mt_report_size(r, (uint64_t)-o->delta).s);
+        mt_buf_printf(b, "Its peak is %s below the median%s: less work, or it stopped early.",
+                      mt_report_size(r, (uint64_t)-o->delta).s, x->stages.n ? " of its stage" : "");
     }
     if (o->odd & MT_ODD_RESERVED) {
         mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
@@ -120,6 +131,9 @@ static void explain_others(struct mt_buf *b, const struct mt_report *r,
                       b->n ? " " : "", mt_report_size(r, rank->outside_bytes).s,
                       mt_report_size(r, o->outside_median).s);
     }
+    if (o->odd & MT_ODD_SHARES) {
+        explain_device(b, ranks, o);
+    }
     if (o->odd & MT_ODD_TWO_DEVICES) {
         mt_buf_printf(b,
                       "%sIt also holds %s on device %" PRId32
@@ -140,5 +154,5 @@ void mt_rank_reason(struct mt_buf *b, const struct mt_report *r, const struct mt
     if (o->odd & MT_ODD_HIGH) {
         explain_high(b, r, ranks, x, o);
     }
-    explain_others(b, r, ranks, o);
+    explain_others(b, r, ranks, x, o);
 }

@@ -98,6 +98,14 @@ class Check:
         found = sorted(x["rank"] for x in r.get("outliers", []))
         self.say(found == odd, "%s: odd ranks" % name, "%s, expected %s" % (found, odd))
 
+    def died(self, name, rank):
+        """The rank that ran out of memory is named, and so are those that left no dump."""
+        r = self.asked("ranks", "--world-size", "2", name, codes=(0, 4))
+        dumps = sorted(x["rank"] for x in r.get("ranks", []))
+        self.say(r.get("first_oom_rank") == rank and rank in dumps and dumps == sorted(set(dumps)),
+                 "%s: who died" % name, "%s first, dumps of %s, missing %s" %
+                 (r.get("first_oom_rank"), dumps, r.get("missing")))
+
     def compare(self, before, after):
         c = self.asked("compare", "-n", "0", before, after)
         self.ask("compare", before, after)
@@ -121,7 +129,7 @@ class Check:
 def questions(check):
     return [lambda: check.peaks("ddp"), lambda: check.peaks("fsdp"),
             lambda: check.ranks("ddp", []), lambda: check.ranks("fsdp", []), lambda: check.ranks("long", [1]),
-            lambda: check.ranks("oom", [1], codes=(0, 4)),
+            lambda: check.died("oom", 1),
             lambda: check.compare(check.file("ddp", 0), check.file("fsdp", 0)),
             lambda: check.compare(check.file("ddp", 1), check.file("long", 1)),
             lambda: check.ask("trace_plot", check.file("ddp", 0), check.file("fsdp", 0), "-o",
