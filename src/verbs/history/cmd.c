@@ -4,13 +4,14 @@
 
 #include "cli/command.h"
 #include "cli/slurp.h"
-#include "print/history.h"
+#include "cli/output/flame_picture.h"
 #include "print/json_put.h"
+#include "verbs/history/trend.h"
 
 struct history_settings {
     struct mt_common common;
     int against;
-    uint64_t last;
+    int64_t last;
     const char *commit;
     double percent;
     uint64_t bytes;
@@ -29,11 +30,14 @@ static const struct mt_option OPTIONS[] = {
                   .common = true),
     MT_OPT_TEXT(0, "against-commit", AT(commit), "COMMIT",
                 "compare with the newest entry whose commit begins so", .common = true),
+    MT_OPT_INT(0, "last", AT(last), "N", 1, 1e9, "the median of the last N entries only"),
     MT_OPT_NUMBER(0, "tolerance", AT(percent), "PERCENT", 0, 1e6,
                   "an entry is bad when its peak is so much above that (default 1)",
                   .common = true),
     MT_OPT_SIZE(0, "tolerance-bytes", AT(bytes), "SIZE",
                 "so many bytes are allowed where they are more than the per cent", .memory = true),
+    MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
+                  ".png or .pdf as a picture of the trend"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -49,7 +53,8 @@ const struct mt_command mt_cmd_history = {
         "against the base, and names the first bad entry: the one from which on all peaks, to the "
         "last, are above the base and the tolerance.",
     .examples = "memtool check --history runs.ndjson --commit $(git rev-parse HEAD) snap.pickle\n"
-                "memtool history runs.ndjson",
+                "memtool history runs.ndjson\n"
+                "memtool history runs.ndjson -o trend.svg",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
     .flags = MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
@@ -66,16 +71,7 @@ static void defaults(void *settings)
     x->percent = 1;
 }
 
-struct judged {
-    const struct mt_run_history *h;
-    uint64_t base, limit;
-    bool knows_base;
-    size_t first_bad; /* SIZE_MAX: none */
-};
-
 /* ---- text ---- */
-
-enum { BAR = 24 };
 
 static void name_cell(struct mt_table *t, struct mt_str text, size_t most, struct mt_buf *b)
 {
@@ -84,19 +80,13 @@ static void name_cell(struct mt_table *t, struct mt_str text, size_t most, struc
     mt_table_buf(t, b);
 }
 
-static void bar_cell(struct mt_table *t, const struct judged *x, uint64_t peak, uint64_t most)
+static void bad_cell(struct mt_table *t, bool bad)
 {
-    char bar[BAR + 1] = "";
-    size_t n = most ? (size_t)((double)peak / (double)most * BAR + 0.5) : 0;
-    for (size_t i = 0; i < n && i < BAR; i++) {
-        bar[i] = '#';
-    }
-    bool bad = x->knows_base && peak > x->limit;
-    mt_table_cell_color(t, bad ? MT_COLOR_BAD : MT_COLOR_NONE, "%s%s", bar, bad ? " bad" : "");
+    mt_table_cell_color(t, bad ? MT_COLOR_BAD : MT_COLOR_NONE, "%s", bad ? "bad" : "");
 }
 
-static void row(struct mt_table *t, const struct mt_report *r, const struct judged *x, size_t i,
-                uint64_t most, struct mt_buf *b)
+static void row(struct mt_table *t, const struct mt_report *r, const struct mt_trend *x, size_t i,
+                struct mt_buf *b)
 {
     const struct mt_history_entry *e = &x->h->v.v[i];
     mt_table_count(t, i);
@@ -112,16 +102,16 @@ static void row(struct mt_table *t, const struct mt_report *r, const struct judg
     } else {
         mt_table_cell(t, "%s", r->separator ? "" : "-");
     }
-    bar_cell(t, x, e->peak, most);
+    bad_cell(t, mt_trend_is_bad(x, i));
 }
 
-static enum mt_status table(const struct mt_report *r, const struct judged *x, struct mt_error *err)
+static enum mt_status table(const struct mt_report *r, const struct mt_trend *x,
+                            struct mt_error *err)
 {
     static const char *const TITLES[] = {"RUN",      "COMMIT", "TIME",  "PEAK",        "CHANGE",
                                          "RESERVED", "FRAG",   "CALLS", "GROWTH/STEP", ""};
     struct mt_table *t = mt_table_new();
     struct mt_buf b = {0};
-    uint64_t most = 0;
     if (!t) {
         return mt_fail_nomem(err);
     }
@@ -131,12 +121,9 @@ static enum mt_status table(const struct mt_report *r, const struct judged *x, s
     }
     mt_table_names(t, "run,commit,time,peak_requested_bytes,change_bytes,reserved_bytes,frag_share,"
                       "device_calls,bytes_per_step,");
-    for (size_t i = 0; i < x->h->v.n; i++) {
-        most = x->h->v.v[i].peak > most ? x->h->v.v[i].peak : most;
-    }
     size_t n = x->h->v.n, from = r->limit && r->limit < n ? n - r->limit : 0;
     for (size_t i = from; i < n; i++) {
-        row(t, r, x, i, most, &b);
+        row(t, r, x, i, &b);
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_buf_release(&b);
@@ -147,7 +134,7 @@ static enum mt_status table(const struct mt_report *r, const struct judged *x, s
     return status;
 }
 
-static void verdict(const struct mt_report *r, const struct judged *x)
+static void verdict(const struct mt_report *r, const struct mt_trend *x)
 {
     if (!x->knows_base) {
         mt_report_line(r, 2, "Nothing to compare with.");
@@ -191,7 +178,8 @@ static void put_entry(struct mt_put *p, cJSON *list, const struct mt_history_ent
     }
 }
 
-static enum mt_status json(const struct mt_report *r, const struct judged *x, struct mt_error *err)
+static enum mt_status json(const struct mt_report *r, const struct mt_trend *x,
+                           struct mt_error *err)
 {
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "runs/1");
@@ -207,16 +195,17 @@ static enum mt_status json(const struct mt_report *r, const struct judged *x, st
 
 /* ---- the verb ---- */
 
-static void judge(struct judged *x, const struct history_settings *o,
+static void judge(struct mt_trend *x, const struct history_settings *o,
                   const struct mt_run_history *h)
 {
     struct mt_history_rule rule = {.against = o->commit         ? MT_AGAINST_COMMIT
                                               : o->against == 1 ? MT_AGAINST_MEDIAN
                                                                 : MT_AGAINST_BEST,
                                    .commit = o->commit,
+                                   .last = (uint64_t)o->last,
                                    .percent = o->percent,
                                    .bytes = o->bytes};
-    *x = (struct judged){.h = h, .first_bad = SIZE_MAX};
+    *x = (struct mt_trend){.h = h, .first_bad = SIZE_MAX};
     x->knows_base = mt_history_base(h, h->v.n, &rule, &x->base);
     x->limit = mt_history_limit(&rule, x->base);
     if (x->knows_base) {
@@ -224,11 +213,14 @@ static void judge(struct judged *x, const struct history_settings *o,
     }
 }
 
-static enum mt_status report(const struct mt_report *r, const struct judged *x,
+static enum mt_status report(const struct mt_report *r, const struct mt_trend *x,
                              struct mt_error *err)
 {
     if (r->json) {
         return json(r, x, err);
+    }
+    if (!r->separator) {
+        MT_TRY(mt_trend_text(r, x, err));
     }
     MT_TRY(table(r, x, err));
     if (!r->separator) {
@@ -246,7 +238,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct mt_report r;
     struct mt_cli_output out;
     struct mt_error err;
-    struct judged x;
+    struct mt_trend x;
     (void)n_files;
     enum mt_status status = mt_cli_slurp_file(files[0], MT_SLURP_MOST, &text, &err);
     if (status == MT_OK) {
@@ -256,7 +248,8 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
                                : mt_cli_fail(cli, files[0], &err);
     if (code == 0) {
         judge(&x, o, &h);
-        status = report(&r, &x, &err);
+        const struct mt_plot_format *picture = mt_flame_format(&o->common);
+        status = picture ? mt_trend_picture(&r, picture, &x, &err) : report(&r, &x, &err);
         code = mt_cli_report_end(cli, &out, status == MT_OK ? 0 : mt_cli_fail(cli, files[0], &err));
     }
     mt_history_release(&h);

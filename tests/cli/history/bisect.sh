@@ -13,6 +13,7 @@ while [ $i -lt 200 ]; do
     i=$((i + 1))
 done >runs.ndjson
 "$MEMTOOL" history -n 3 runs.ndjson
+"$MEMTOOL" history runs.ndjson -o trend.svg && tr "<>" "\n\n" <trend.svg | grep "run\|base\|allowed\|MiB" | grep -v "^run [0-9]*[1-9],"
 "$MEMTOOL" history --json runs.ndjson | grep -E 'first_bad|base|limit'
 good=0 bad=199 tries=0
 while [ $((bad - good)) -gt 1 ]; do
