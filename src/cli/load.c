@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a snapshot for a verb: limits, the progress line on a terminal, what was salvaged. */
 #include "cli/frame.h"
+#include "cli/logged_input.h"
 #include "cli/progress.h"
 #include "heap/walk/cut_trace.h"
 #include "snapshot/read/read.h"
@@ -37,7 +38,8 @@ static int loaded(struct mt_cli *cli, const struct mt_common *common, const char
                   enum mt_status status, struct mt_snapshot *s, struct mt_error *err)
 {
     if (status != MT_OK) {
-        return mt_cli_fail(cli, file, err);
+        bool other = status == MT_FORMAT && mt_cli_is_logged(file);
+        return other ? mt_cli_fail_logged(cli, file) : mt_cli_fail(cli, file, err);
     }
     if (mt_cli_check_told(cli, s, err) != MT_OK) {
         mt_snapshot_release(s);

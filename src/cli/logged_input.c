@@ -3,6 +3,7 @@
 #include "cli/logged_input.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "snapshot/read/unpacked.h"
 #include "support/units.h"
@@ -47,15 +48,14 @@ enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct 
     return mt_logged_find(out, mt_buf_view(text), err);
 }
 
-/* Up to a MiB of the plain text at the head of the file. */
-static void read_head(const char *file, struct mt_buf *head)
+/* Appends plain text from the head of the file, up to `most` bytes of it. */
+static void read_head(const char *file, size_t most, struct mt_buf *head)
 {
-    enum { HEAD = (int)MT_MIB };
     char piece[65536];
     struct mt_error err;
     FILE *f = fopen(file, "rb");
     size_t n = 1;
-    while (f && n > 0 && head->n < HEAD && !head->failed) {
+    while (f && n > 0 && head->n < most && !head->failed) {
         n = fread(piece, 1, sizeof piece, f);
         mt_buf_add(head, piece, n);
     }
@@ -67,24 +67,47 @@ static void read_head(const char *file, struct mt_buf *head)
     }
 }
 
+/* Text without the keys of a snapshot. */
+static bool may_be_logged(struct mt_str head)
+{
+    static const struct mt_str KEYS[] = {MT_STR_INIT("device_traces"), MT_STR_INIT("total_size"),
+                                         MT_STR_INIT("traceEvents")};
+    size_t begin = head.n < 4096 ? head.n : 4096;
+    bool plain = head.n > 0 && (unsigned char)head.p[0] < 0x80 && !memchr(head.p, 0, begin);
+    for (size_t i = 0; plain && i < MT_COUNT(KEYS); i++) {
+        plain = mt_str_find(head, KEYS[i]) == SIZE_MAX;
+    }
+    return plain;
+}
+
 bool mt_cli_is_logged(const char *file)
 {
-    static const struct mt_str SIGNS[] = {MT_STR_INIT("allocated_bytes.all."),
-                                          MT_STR_INIT("reserved_bytes.all."),
-                                          MT_STR_INIT("PyTorch CUDA memory summary, device ID"),
-                                          MT_STR_INIT("memory (MB) | allocated:")};
-    struct mt_buf head = {0};
-    bool found = false;
-    if (mt_cli_reads_once(file)) {
-        return false;
+    static const size_t MOST[] = {65536, (size_t)(16 * MT_MIB)};
+    bool found = false, may = !mt_cli_reads_once(file);
+    for (size_t i = 0; may && !found && i < MT_COUNT(MOST); i++) {
+        struct mt_buf head = {0};
+        struct mt_logged l = {0};
+        struct mt_error err;
+        read_head(file, MOST[i], &head);
+        struct mt_str text = mt_buf_view(&head);
+        may = may_be_logged(text);
+        found = may && mt_logged_find(&l, text, &err) == MT_OK && l.tables.n > 0;
+        may = may && text.n >= MOST[i];
+        mt_logged_release(&l);
+        mt_buf_release(&head);
     }
-    read_head(file, &head);
-    struct mt_str text = mt_buf_view(&head);
-    for (size_t i = 0; i < MT_COUNT(SIGNS); i++) {
-        found |= mt_str_find(text, SIGNS[i]) != SIZE_MAX;
-    }
-    bool snapshot = mt_str_find(text, MT_STR("device_traces")) != SIZE_MAX ||
-                    mt_str_find(text, MT_STR("total_size")) != SIZE_MAX;
-    mt_buf_release(&head);
-    return found && !snapshot;
+    return found;
+}
+
+#define ANSWER "info, stats, summary, check, triage, leaks"
+
+int mt_cli_fail_logged(struct mt_cli *cli, const char *file)
+{
+    struct mt_error err;
+    (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET,
+                  "figures of the allocator that a program printed: they tell sums, but no requests "
+                  "and no stacks, which %s needs",
+                  cli->command->name);
+    mt_hint(&err, "what it can answer: " ANSWER);
+    return mt_cli_fail(cli, file, &err);
 }

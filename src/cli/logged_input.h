@@ -12,8 +12,11 @@
 enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct mt_logged *out,
                                   struct mt_error *err) MT_NODISCARD;
 
-/* Whether the file is one of memory_stats(), told by its beginning, and no snapshot. Of a pipe
- * nothing is read: false. */
+/* Whether such figures stand in its first 16 MiB, and it is no snapshot. Of a pipe nothing is read:
+ * false. */
 bool mt_cli_is_logged(const char *file);
+
+/* Says that the verb needs more than such figures, and which verbs do not. The exit code. */
+int mt_cli_fail_logged(struct mt_cli *cli, const char *file);
 
 #endif

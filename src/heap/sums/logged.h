@@ -74,10 +74,20 @@ struct mt_logged_table {
     struct mt_logged_value ooms, retries;
     struct mt_logged_value cells[MT_STAT_COUNT][MT_SLOT_COUNT][MT_STAT_COLUMN_COUNT];
     bool odd; /* the first whose allocated memory breaks with the tables before it */
+    size_t first_other, n_others; /* in mt_logged.others */
+};
+
+#define MT_LOGGED_KEY 96
+
+/* A figure of memory_stats() that stands in no table: of a module, of a private pool, a count. */
+struct mt_logged_other {
+    char key[MT_LOGGED_KEY]; /* with 0 behind it; letters, digits, '_' and '.' only */
+    uint64_t value;
 };
 
 struct mt_logged {
     MT_VEC(struct mt_logged_table) tables; /* in the order of the log */
+    MT_VEC(struct mt_logged_other) others;
 };
 
 /* Finds every table in `log`, whatever stands before its lines, every memory_stats(), and the lines

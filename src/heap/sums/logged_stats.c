@@ -2,8 +2,9 @@
 /*
  * memory_stats() as people keep it: JSON, a printed dictionary or OrderedDict of any Python,
  * pprint, alone or in a log. All of these write a key in quotes, ':' or ',' behind it, and a
- * number; so one reader of such pairs serves them all. A dictionary ends where one of its keys
- * comes again.
+ * number; so one reader of such pairs serves them all. memory_stats_as_nested_dict() writes a
+ * dictionary behind a key: its keys are those that it stands in and its own, with points between
+ * them. A dictionary ends where one of its keys comes again.
  */
 #include "heap/sums/logged.h"
 
@@ -42,14 +43,12 @@ bool mt_stat_has_pools(enum mt_stat_kind k)
     return STATS[k].pools;
 }
 
-enum { LONGEST_KEY = 96 };
-
-/* A key in quotes and its number; p is behind the opening quote. */
+/* A key in quotes, and its number or what opens a dictionary behind it. */
 struct pair {
     struct mt_str key;
     uint64_t value;
-    bool negative;
-    size_t length; /* from the opening quote to behind the number */
+    bool negative, opens;
+    size_t length; /* from the opening quote to behind the number or the key */
 };
 
 static size_t skip_blanks(struct mt_str s, size_t at)
@@ -69,7 +68,7 @@ static bool is_key_char(char c)
 static bool read_pair(struct mt_str s, struct pair *out)
 {
     size_t end = 1;
-    while (end < s.n && end < LONGEST_KEY && is_key_char(s.p[end])) {
+    while (end < s.n && end < MT_LOGGED_KEY && is_key_char(s.p[end])) {
         end++;
     }
     if (end < 2 || end >= s.n || s.p[end] != s.p[0]) {
@@ -81,6 +80,12 @@ static bool read_pair(struct mt_str s, struct pair *out)
         return false;
     }
     at = skip_blanks(s, at + 1);
+    struct mt_str rest = {s.p + at, s.n - at};
+    out->opens = mt_str_starts(rest, MT_STR("{")) || mt_str_starts(rest, MT_STR("OrderedDict("));
+    if (out->opens) {
+        out->length = at;
+        return true;
+    }
     out->negative = at < s.n && s.p[at] == '-';
     at += out->negative;
     size_t first = at;
@@ -144,65 +149,161 @@ static struct mt_logged_value *cell_of(struct mt_logged_table *t, struct mt_str 
 
 /* ---- the walk ---- */
 
+enum { DEEPEST = 4 };
+
 struct walk {
     struct mt_logged *out;
     struct mt_logged_table table;
     bool open;
     size_t n_cells;
+    /* Keys whose dictionaries are open, with a point behind each, and what closes them. */
+    char path[MT_LOGGED_KEY];
+    size_t path_n, begins[DEEPEST], depth;
+    char closes[DEEPEST];
 };
 
-static bool close_stats(struct walk *w)
+/* "allocated_bytes": {"all": {"current": 1; OrderedDict([('all', 1 */
+static void enter(struct walk *w, struct mt_str key, struct mt_str behind)
+{
+    if (w->depth < DEEPEST && w->path_n + key.n + 1 < sizeof w->path) {
+        bool list = mt_str_starts(behind, MT_STR("OrderedDict(["));
+        w->closes[w->depth] = list ? ']' : '}';
+        w->begins[w->depth++] = w->path_n;
+        memcpy(w->path + w->path_n, key.p, key.n);
+        w->path_n += key.n;
+        w->path[w->path_n++] = '.';
+    }
+}
+
+/* ']' of what a launcher puts before a line closes nothing. */
+static void leave(struct walk *w, char c)
+{
+    if (w->depth && w->closes[w->depth - 1] == c) {
+        w->path_n = w->begins[--w->depth];
+    }
+}
+
+/* The cell of a key with the keys of the dictionaries that it stands in, as many of them as it
+ * takes: the figures may themselves lie in one. `text` is the longest form, in all. */
+static struct mt_logged_value *find_cell(const struct walk *w, struct mt_logged_table *t,
+                                         struct mt_str text)
+{
+    for (size_t d = 0; d < w->depth; d++) {
+        struct mt_logged_value *v =
+            cell_of(t, (struct mt_str){text.p + w->begins[d], text.n - w->begins[d]});
+        if (v) {
+            return v;
+        }
+    }
+    return cell_of(t, (struct mt_str){text.p + w->path_n, text.n - w->path_n});
+}
+
+static bool close_stats(struct walk *w, struct mt_logged *out)
 {
     bool keep = w->open && w->n_cells > 1; /* one pair alone may be anything */
     w->open = false;
-    return !keep || mt_vec_push(&w->out->tables, w->table);
+    return !keep || mt_vec_push(&out->tables, w->table);
 }
 
-static bool take_pair(struct walk *w, const struct pair *p, struct mt_str line, size_t number)
+/* Figures that releases and patches add: "num_device_alloc", "module_bytes.layers.0.current",
+ * "reserved_bytes_by_private_pools.0_2.all.current". */
+static bool take_other(struct walk *w, struct mt_logged *out, struct mt_str key, uint64_t value)
 {
-    struct mt_logged_table probe = {0};
-    if (p->negative || !cell_of(&probe, p->key)) {
+    struct mt_logged_other o = {.value = value};
+    bool counts = mt_str_starts(key, MT_STR("num_")) || mt_str_ends(key, MT_STR(".current"));
+    bool next = !w->table.n_others || w->table.first_other + w->table.n_others == out->others.n;
+    if (!w->open || !counts || !next || key.n >= sizeof o.key) {
         return true;
     }
-    if (w->open && cell_of(&w->table, p->key)->present && !close_stats(w)) {
+    memcpy(o.key, key.p, key.n);
+    w->table.first_other = w->table.n_others ? w->table.first_other : out->others.n;
+    w->table.n_others++;
+    return mt_vec_push(&out->others, o);
+}
+
+static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *p, size_t number)
+{
+    struct mt_logged_table probe = {0};
+    char text[2 * MT_LOGGED_KEY];
+    memcpy(text, w->path, w->path_n);
+    memcpy(text + w->path_n, p->key.p, p->key.n);
+    struct mt_str key = {text, w->path_n + p->key.n};
+    if (p->negative || !find_cell(w, &probe, key)) {
+        return p->negative || take_other(w, out, key, p->value);
+    }
+    if (w->open && find_cell(w, &w->table, key)->present && !close_stats(w, out)) {
         return false;
     }
     if (!w->open) {
         w->table = (struct mt_logged_table){
-            .line = number, .kind = MT_LOGGED_STATS, .rank = mt_logged_rank(line)};
+            .line = number, .kind = MT_LOGGED_STATS, .rank = w->table.rank};
         w->n_cells = 0;
         w->open = true;
     }
-    *cell_of(&w->table, p->key) = (struct mt_logged_value){true, p->value, 1};
+    *find_cell(w, &w->table, key) = (struct mt_logged_value){true, p->value, 1};
     w->n_cells++;
     return true;
 }
 
-static bool read_stats_line(struct walk *w, struct mt_str line, size_t number)
+static bool read_stats_line(struct walk *w, struct mt_logged *out, struct mt_str line,
+                            size_t number)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < line.n; i++) {
         struct pair p;
-        bool quote = line.p[i] == '"' || line.p[i] == '\'';
-        if (quote && read_pair((struct mt_str){line.p + i, line.n - i}, &p)) {
-            ok = take_pair(w, &p, (struct mt_str){line.p, i}, number);
+        char c = line.p[i];
+        leave(w, c);
+        if ((c == '"' || c == '\'') && read_pair((struct mt_str){line.p + i, line.n - i}, &p)) {
+            if (p.opens) {
+                enter(w, p.key, (struct mt_str){line.p + i + p.length, line.n - i - p.length});
+            } else {
+                ok = take_pair(w, out, &p, number);
+            }
             i += p.length - 1;
         }
     }
     return ok;
 }
 
+struct walks {
+    MT_VEC(struct walk) of; /* one a rank that was met */
+};
+
+/* NULL when out of memory. */
+static struct walk *walk_of(struct walks *all, int32_t rank)
+{
+    for (size_t i = 0; i < all->of.n; i++) {
+        if (all->of.v[i].table.rank == rank) {
+            return &all->of.v[i];
+        }
+    }
+    struct walk fresh = {.table.rank = rank};
+    return mt_vec_push(&all->of, fresh) ? &all->of.v[all->of.n - 1] : NULL;
+}
+
 bool mt_logged_stats(struct mt_logged *out, struct mt_str log)
 {
-    struct walk w = {.out = out};
+    struct walks all = {0};
     bool ok = true;
+    int32_t last = -1;
     for (size_t number = 1; ok && log.n; number++) {
         const char *newline = memchr(log.p, '\n', log.n);
         size_t n = newline ? (size_t)(newline - log.p) : log.n;
-        ok = read_stats_line(&w, (struct mt_str){log.p, n}, number);
+        struct mt_str line = {log.p, n};
+        if (n && (memchr(line.p, '"', n) || memchr(line.p, '\'', n) || memchr(line.p, '}', n) ||
+                  memchr(line.p, ']', n))) {
+            int32_t rank = mt_logged_rank(line);
+            struct walk *w = walk_of(&all, rank < 0 ? last : rank);
+            ok = w && read_stats_line(w, out, line, number);
+            last = ok && w->open ? w->table.rank : -1; /* pprint: lines that name none follow */
+        }
         size_t skip = newline ? n + 1 : n;
         log.p += skip;
         log.n -= skip;
     }
-    return ok && close_stats(&w);
+    for (size_t i = 0; i < all.of.n; i++) {
+        ok = ok && close_stats(&all.of.v[i], out);
+    }
+    mt_vec_release(&all.of);
+    return ok;
 }

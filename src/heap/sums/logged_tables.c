@@ -18,6 +18,7 @@ enum { CELLS = 5, LONGEST_TABLE = 120 /* lines, with others between them */ };
 void mt_logged_release(struct mt_logged *l)
 {
     mt_vec_release(&l->tables);
+    mt_vec_release(&l->others);
 }
 
 uint64_t mt_logged_bytes(const struct mt_logged_value *v)
@@ -164,6 +165,20 @@ static bool close_table(struct mt_logged *out, struct reading *x)
 
 enum { MOST_RANKS = 4096, LONGEST_PREFIX = 200 };
 
+/* What torchrun puts before the lines of a rank: "[default3]:". */
+static int32_t launcher_rank(struct mt_str line)
+{
+    static const struct mt_str ROLE = MT_STR_INIT("[default");
+    uint64_t n = 0;
+    size_t end = ROLE.n;
+    while (mt_str_starts(line, ROLE) && end < line.n && line.p[end] >= '0' && line.p[end] <= '9') {
+        end++;
+    }
+    bool number = end > ROLE.n && end < line.n && line.p[end] == ']' &&
+                  mt_u64_parse((struct mt_str){line.p + ROLE.n, end - ROLE.n}, &n);
+    return number && n < MOST_RANKS ? (int32_t)n : -1;
+}
+
 int32_t mt_logged_rank(struct mt_str line)
 {
     line.n = line.n < LONGEST_PREFIX ? line.n : LONGEST_PREFIX;
@@ -184,7 +199,7 @@ int32_t mt_logged_rank(struct mt_str line)
             return (int32_t)n;
         }
     }
-    return -1;
+    return launcher_rank(line);
 }
 
 struct readings {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stats of memory_stats() and memory_summary() as a program printed them: what was counted last. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "heap/sums/logged.h"
 #include "verbs/stats/print.h"
@@ -61,7 +62,20 @@ static void put_counters(struct mt_put *p, cJSON *o, const struct mt_logged_tabl
     mt_put_null(p, o, "largest_free_block_bytes");
 }
 
-static void put_table(struct mt_put *p, cJSON *devices, const struct mt_logged_table *t)
+/* Counts beside the others; what releases and patches add by its own names. */
+static void put_others(struct mt_put *p, cJSON *o, cJSON *counters, const struct mt_logged *l,
+                       const struct mt_logged_table *t)
+{
+    cJSON *others = mt_put_object(p, o, "others");
+    for (size_t i = 0; i < t->n_others; i++) {
+        const struct mt_logged_other *x = &l->others.v[t->first_other + i];
+        bool counts = strncmp(x->key, "num_", 4) == 0;
+        mt_put_u64(p, counts ? counters : others, x->key, x->value);
+    }
+}
+
+static void put_table(struct mt_put *p, cJSON *devices, const struct mt_logged *l,
+                      const struct mt_logged_table *t)
 {
     cJSON *o = mt_put_object(p, devices, NULL);
     mt_put_u64(p, o, "device", t->device);
@@ -78,6 +92,7 @@ static void put_table(struct mt_put *p, cJSON *devices, const struct mt_logged_t
     cJSON *counters = mt_put_object(p, o, "counters");
     put_value(p, counters, "num_ooms", &t->ooms);
     put_value(p, counters, "num_alloc_retries", &t->retries);
+    put_others(p, o, counters, l, t);
 }
 
 enum mt_status mt_report_stats_logged_json(const struct mt_report *r, const struct mt_logged *l,
@@ -89,7 +104,7 @@ enum mt_status mt_report_stats_logged_json(const struct mt_report *r, const stru
     cJSON *devices = mt_put_array(&p, root, "devices");
     for (size_t i = 0; i < l->tables.n; i++) {
         if (is_last(l, i)) {
-            put_table(&p, devices, &l->tables.v[i]);
+            put_table(&p, devices, l, &l->tables.v[i]);
         }
     }
     return mt_put_end(&p, r, root, one_line, err);
@@ -108,8 +123,25 @@ static void add_size(struct mt_figures *f, const char *label, const struct mt_lo
     }
 }
 
-static enum mt_status print_table(const struct mt_report *r, const struct mt_logged_table *t,
-                                  struct mt_error *err)
+/* "module_bytes.layers.0.activation 256.00 MiB": names of other releases and of patches. */
+static void add_others(struct mt_figures *f, const struct mt_logged *l,
+                       const struct mt_logged_table *t)
+{
+    uint64_t whole = mt_logged_bytes(current(t, MT_STAT_RESERVED_BYTES, MT_SLOT_ALL));
+    for (size_t i = 0; i < t->n_others; i++) {
+        const struct mt_logged_other *x = &l->others.v[t->first_other + i];
+        struct mt_str name = mt_str_from(x->key);
+        bool bytes = mt_str_find(name, MT_STR("bytes")) != SIZE_MAX;
+        if (bytes && mt_str_ends(name, MT_STR(".current"))) {
+            char label[MT_LOGGED_KEY];
+            snprintf(label, sizeof label, "%.*s", (int)(name.n - strlen(".current")), x->key);
+            mt_figure_size(f, label, x->value, whole, x->key, "%s", "");
+        }
+    }
+}
+
+static enum mt_status print_table(const struct mt_report *r, const struct mt_logged *l,
+                                  const struct mt_logged_table *t, struct mt_error *err)
 {
     struct mt_figures f;
     fprintf(r->out, "\nDevice %" PRIu32, t->device);
@@ -135,6 +167,7 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_log
         mt_figure_count(&f, "retries", t->retries.value, 0, "num_alloc_retries", "%s",
                         "the cache was emptied to serve a request");
     }
+    add_others(&f, l, t);
     return mt_figures_end(&f, err);
 }
 
@@ -150,7 +183,7 @@ enum mt_status mt_report_stats_logged_text(const struct mt_report *r, const stru
                     l->tables.n);
     for (size_t i = 0; i < l->tables.n; i++) {
         if (is_last(l, i)) {
-            MT_TRY(print_table(r, &l->tables.v[i], err));
+            MT_TRY(print_table(r, l, &l->tables.v[i], err));
         }
     }
     return MT_OK;
