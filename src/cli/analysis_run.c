@@ -16,6 +16,7 @@
 #include "heap/sums/trust.h"
 #include "support/units.h"
 
+#include "cli/logged_input.h"
 #include "cli/slurp.h"
 
 struct file_run {
@@ -132,10 +133,34 @@ static enum mt_status report_file(const struct file_run *x, const struct mt_repo
     return x->verb->report(x->ctx, r, s, x->several, err);
 }
 
+/* Printed figures have nothing that a filter could look at. */
+static int run_logged(const struct file_run *x, const struct mt_report *r, const char *file)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    struct mt_logged l = {0};
+    struct mt_report here = *r;
+    here.file = file;
+    enum mt_status status = mt_filter_is_open(x->filter) ? mt_cli_logged_read(file, &text, &l, &err)
+                                                         : mt_cli_logged_unfiltered(&err);
+    if (status == MT_OK && x->several && !r->json && !r->separator) {
+        print_name(&here);
+    }
+    if (status == MT_OK) {
+        status = x->verb->logged(x->ctx, &here, &l, x->several, &err);
+    }
+    mt_logged_release(&l);
+    mt_buf_release(&text);
+    return status == MT_OK ? 0 : mt_cli_fail(x->cli, file, &err);
+}
+
 static int run_file(const struct file_run *x, const struct mt_report *r, const char *file)
 {
     struct mt_snapshot s;
     struct mt_error err;
+    if (x->verb->logged && mt_cli_is_logged(file)) {
+        return run_logged(x, r, file);
+    }
     int exit_code = mt_cli_load(x->cli, x->common, file, &s);
     if (exit_code && exit_code != 4) {
         return exit_code;

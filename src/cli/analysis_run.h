@@ -8,6 +8,8 @@
 #include "heap/stacks/filter.h"
 #include "heap/walk/replay.h"
 
+struct mt_logged; /* heap/sums/logged.h */
+
 /* One device of one file. */
 struct mt_device_run {
     const struct mt_snapshot *snapshot;
@@ -21,6 +23,9 @@ struct mt_analysis_verb {
     enum mt_status (*device)(void *ctx, const struct mt_device_run *d, struct mt_error *err);
     /* Prints what the devices of a file gave. */
     enum mt_status (*report)(void *ctx, const struct mt_report *r, const struct mt_snapshot *s,
+                             bool one_line, struct mt_error *err);
+    /* Answers for figures that a program printed; NULL: the verb needs more than those. */
+    enum mt_status (*logged)(void *ctx, const struct mt_report *r, const struct mt_logged *l,
                              bool one_line, struct mt_error *err);
     /* Forgets it, before the next file; also after failures. */
     void (*reset)(void *ctx);

@@ -38,8 +38,10 @@ static int loaded(struct mt_cli *cli, const struct mt_common *common, const char
                   enum mt_status status, struct mt_snapshot *s, struct mt_error *err)
 {
     if (status != MT_OK) {
-        bool other = status == MT_FORMAT && mt_cli_is_logged(file);
-        return other ? mt_cli_fail_logged(cli, file) : mt_cli_fail(cli, file, err);
+        if (status == MT_FORMAT && mt_cli_is_logged(file)) {
+            mt_cli_logged_error(cli, err);
+        }
+        return mt_cli_fail(cli, file, err);
     }
     if (mt_cli_check_told(cli, s, err) != MT_OK) {
         mt_snapshot_release(s);

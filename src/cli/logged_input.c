@@ -99,15 +99,18 @@ bool mt_cli_is_logged(const char *file)
     return found;
 }
 
-#define ANSWER "info, stats, summary, check, triage, leaks"
-
-int mt_cli_fail_logged(struct mt_cli *cli, const char *file)
+void mt_cli_logged_error(const struct mt_cli *cli, struct mt_error *err)
 {
-    struct mt_error err;
-    (void)mt_fail(&err, MT_FORMAT, MT_NO_OFFSET,
-                  "figures of the allocator that a program printed: they tell sums, but no requests "
-                  "and no stacks, which %s needs",
-                  cli->command->name);
-    mt_hint(&err, "what it can answer: " ANSWER);
-    return mt_cli_fail(cli, file, &err);
+    (void)mt_fail(
+        err, MT_FORMAT, MT_NO_OFFSET,
+        "figures of the allocator that a program printed: they tell sums, but no requests "
+        "and no stacks, which %s needs",
+        cli->command->name);
+    mt_hint(err, "what it can answer: %s", MT_LOGGED_VERBS);
+}
+
+enum mt_status mt_cli_logged_unfiltered(struct mt_error *err)
+{
+    return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                   "figures that a program printed: no filter applies to them");
 }

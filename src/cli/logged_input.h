@@ -4,6 +4,7 @@
 #define MEMTOOL_CLI_LOGGED_INPUT_H
 
 #include "heap/sums/logged.h"
+#include "snapshot/model/model.h"
 
 #include "cli/command.h"
 
@@ -16,7 +17,16 @@ enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct 
  * false. */
 bool mt_cli_is_logged(const char *file);
 
-/* Says that the verb needs more than such figures, and which verbs do not. The exit code. */
-int mt_cli_fail_logged(struct mt_cli *cli, const char *file);
+/* The verbs that answer for such a file. */
+#define MT_LOGGED_VERBS "info, stats, summary, check, triage, leaks"
+
+/* The error of a verb that needs more than such figures: MT_FORMAT. */
+void mt_cli_logged_error(const struct mt_cli *cli, struct mt_error *err);
+
+/* The error of a call that filters such figures: MT_NOT_FOUND. */
+enum mt_status mt_cli_logged_unfiltered(struct mt_error *err) MT_NODISCARD;
+
+/* The verbs that answer for a file that tells requests and frees, but is no snapshot. */
+const char *mt_cli_told_verbs(enum mt_told told);
 
 #endif

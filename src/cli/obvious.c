@@ -7,30 +7,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/logged_input.h"
 #include "support/str.h"
 
-/* By the first bytes: pickle (protocol 2 and above, or 0 and 1), zip, JSON, HTML. What is packed is
- * told by its name. */
+/* By the first bytes: pickle (protocol 2 and above, or 0 and 1), zip, JSON, HTML, a log of RMM.
+ * What is packed is told by its name. */
 static bool looks_like_snapshot(const char *path)
 {
-    unsigned char head[2] = {0};
+    static const char RMM[] = "Thread,Time,Action,Pointer,";
+    unsigned char head[sizeof RMM - 1] = {0};
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) {
         fclose(f);
     }
-    if (n == 2 && head[0] == 0x1f && head[1] == 0x8b) {
+    if (n >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
         struct mt_str name = mt_str_from(path);
         return mt_str_find(name, MT_STR(".log")) == SIZE_MAX &&
                mt_str_find(name, MT_STR(".txt")) == SIZE_MAX;
     }
     return n && (head[0] == 0x80 || memchr("P{<(]}", head[0], 6) ||
-                 (head[0] == '[' && (head[1] == '{' || head[1] == ']')));
+                 (head[0] == '[' && (head[1] == '{' || head[1] == ']')) ||
+                 memcmp(head, RMM, sizeof head) == 0);
 }
 
 struct named {
     size_t files, folders, snapshots;
-    bool report; /* --json and the like: one report, not two */
+    size_t figures; /* of the snapshots: memory_stats() as JSON */
+    bool report;    /* --json and the like: one report, not two */
 };
 
 static void look_at(struct named *x, const char *arg)
@@ -46,7 +50,9 @@ static void look_at(struct named *x, const char *arg)
     bool folder = S_ISDIR(st.st_mode);
     x->files++;
     x->folders += folder;
-    x->snapshots += !folder && looks_like_snapshot(arg);
+    bool snapshot = !folder && looks_like_snapshot(arg);
+    x->snapshots += snapshot;
+    x->figures += snapshot && mt_cli_is_logged(arg);
 }
 
 size_t mt_cli_obvious_verbs(char *const *args, size_t n, const char *verbs[2])
@@ -60,11 +66,12 @@ size_t mt_cli_obvious_verbs(char *const *args, size_t n, const char *verbs[2])
         look_at(&x, args[i]);
     }
     bool one = x.files == 1 && x.snapshots == 1;
+    const char *more = x.figures ? "stats" : "peak";
     verbs[0] = x.folders               ? "ranks"
                : x.snapshots < x.files ? "triage"
-               : x.files > 1           ? "compare"
-               : one && x.report       ? "peak"
+               : x.files > 1           ? (x.figures ? "leaks" : "compare")
+               : one && x.report       ? more
                                        : "info";
-    verbs[1] = "peak";
+    verbs[1] = more;
     return strcmp(verbs[0], "info") == 0 ? 2 : 1;
 }

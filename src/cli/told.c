@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/frame.h"
+#include "cli/logged_input.h"
 
 static const struct {
     const char *what, *verbs;
@@ -26,6 +27,11 @@ static bool is_in(const char *list, const char *word)
         }
     }
     return false;
+}
+
+const char *mt_cli_told_verbs(enum mt_told told)
+{
+    return TOLD[told].verbs;
 }
 
 enum mt_status mt_cli_check_told(const struct mt_cli *cli, const struct mt_snapshot *s,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "heap/sums/logged.h"
 #include "print/labels.h"
 
 struct mt_size_text mt_device_label(int32_t device)
@@ -29,4 +30,22 @@ void mt_pool_label(struct mt_buf *b, struct mt_pool_id id)
     }
     const char *kind = id.b == 0 ? " (CUDA graph)" : id.a == 0 ? " (MemPool)" : "";
     mt_buf_printf(b, "pool %" PRId64 ",%" PRId64 "%s", id.a, id.b, kind);
+}
+
+void mt_logged_count_text(struct mt_buf *b, const struct mt_logged *l)
+{
+    static const char *const ONE[] = {"table", "line", "memory_stats()"};
+    static const char *const MANY[] = {"tables", "lines", "memory_stats()"};
+    static const char *const BEHIND[] = {" of memory_summary()",
+                                         " of memory that a trainer printed", ""};
+    for (size_t kind = 0; kind < MT_COUNT(ONE); kind++) {
+        size_t n = 0;
+        for (size_t i = 0; i < l->tables.n; i++) {
+            n += l->tables.v[i].kind == kind;
+        }
+        if (n) {
+            mt_buf_printf(b, "%s%zu %s%s", b->n ? " and " : "", n, n == 1 ? ONE[kind] : MANY[kind],
+                          BEHIND[kind]);
+        }
+    }
 }

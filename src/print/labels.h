@@ -15,6 +15,11 @@ void mt_stream_label(struct mt_buf *b, const struct mt_snapshot *s, uint16_t str
 /* "pool 2,0 (CUDA graph)", "pool 0,1 (MemPool)"; "" for the default pool. */
 void mt_pool_label(struct mt_buf *b, struct mt_pool_id id);
 
+struct mt_logged; /* heap/sums/logged.h */
+
+/* "3 tables of memory_summary() and 2 lines of memory that a trainer printed"; "" for none. */
+void mt_logged_count_text(struct mt_buf *b, const struct mt_logged *l);
+
 /* What switches the history on for the writer of this file, to be put before "switches it on". */
 const char *mt_history_switch(const struct mt_snapshot *s);
 

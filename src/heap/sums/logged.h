@@ -70,6 +70,7 @@ struct mt_logged_table {
     size_t line; /* of its title in the log, from 1 */
     enum mt_logged_kind kind;
     int32_t rank; /* that its line names, where the log has several; -1: none */
+    int64_t step; /* that its line names, "after 10 iterations", "step 10"; -1: none */
     uint32_t device;
     struct mt_logged_value ooms, retries;
     struct mt_logged_value cells[MT_STAT_COUNT][MT_SLOT_COUNT][MT_STAT_COLUMN_COUNT];
@@ -102,5 +103,8 @@ uint64_t mt_logged_bytes(const struct mt_logged_value *v);
 
 /* Whether both are of one process and device, so that one can be compared with the other. */
 bool mt_logged_same_place(const struct mt_logged_table *a, const struct mt_logged_table *b);
+
+/* Whether no later table is of the same place. */
+bool mt_logged_is_last(const struct mt_logged *l, size_t i);
 
 #endif

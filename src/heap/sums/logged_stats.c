@@ -221,7 +221,8 @@ static bool take_other(struct walk *w, struct mt_logged *out, struct mt_str key,
     return mt_vec_push(&out->others, o);
 }
 
-static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *p, size_t number)
+static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *p,
+                      struct mt_str line, size_t number)
 {
     struct mt_logged_table probe = {0};
     char text[2 * MT_LOGGED_KEY];
@@ -235,8 +236,10 @@ static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *
         return false;
     }
     if (!w->open) {
-        w->table = (struct mt_logged_table){
-            .line = number, .kind = MT_LOGGED_STATS, .rank = w->table.rank};
+        w->table = (struct mt_logged_table){.line = number,
+                                            .kind = MT_LOGGED_STATS,
+                                            .rank = w->table.rank,
+                                            .step = mt_logged_step(line)};
         w->n_cells = 0;
         w->open = true;
     }
@@ -257,7 +260,7 @@ static bool read_stats_line(struct walk *w, struct mt_logged *out, struct mt_str
             if (p.opens) {
                 enter(w, p.key, (struct mt_str){line.p + i + p.length, line.n - i - p.length});
             } else {
-                ok = take_pair(w, out, &p, number);
+                ok = take_pair(w, out, &p, (struct mt_str){line.p, i}, number);
             }
             i += p.length - 1;
         }

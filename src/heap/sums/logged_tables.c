@@ -202,6 +202,52 @@ int32_t mt_logged_rank(struct mt_str line)
     return launcher_rank(line);
 }
 
+/* ---- steps ---- */
+
+/* A number from *at on, which moves behind it; -1: there is none. */
+static int64_t take_number(struct mt_str line, size_t *at)
+{
+    uint64_t n = 0;
+    size_t from = *at;
+    while (*at < line.n && line.p[*at] >= '0' && line.p[*at] <= '9') {
+        (*at)++;
+    }
+    bool ok = mt_u64_parse((struct mt_str){line.p + from, *at - from}, &n) && n < INT64_MAX;
+    return ok ? (int64_t)n : -1;
+}
+
+/* The number that ends right before `at`, over one blank; -1: none. */
+static int64_t number_before(struct mt_str line, size_t at)
+{
+    size_t end = at > 0 && line.p[at - 1] == ' ' ? at - 1 : at, from = end;
+    while (from > 0 && line.p[from - 1] >= '0' && line.p[from - 1] <= '9') {
+        from--;
+    }
+    bool whole = from == 0 || strchr(" (=:[", line.p[from - 1]) != NULL;
+    return whole ? take_number((struct mt_str){line.p, end}, &from) : -1;
+}
+
+int64_t mt_logged_step(struct mt_str line)
+{
+    static const struct mt_str WORDS[] = {MT_STR_INIT("iteration"), MT_STR_INIT("step"),
+                                          MT_STR_INIT("iter")};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        size_t at = mt_str_find(line, WORDS[i]), behind = at + WORDS[i].n;
+        if (at == SIZE_MAX) {
+            continue;
+        }
+        while (behind < line.n && line.p[behind] && strchr("s\"': =", line.p[behind])) {
+            behind++;
+        }
+        int64_t n = take_number(line, &behind);
+        n = n < 0 ? number_before(line, at) : n;
+        if (n >= 0) {
+            return n;
+        }
+    }
+    return -1;
+}
+
 struct readings {
     MT_VEC(struct reading) of; /* one a rank that was met */
 };
@@ -266,8 +312,10 @@ static bool read_step(struct mt_logged *out, struct mt_str line, size_t number)
         if (!behind(line, x->sign, &rest)) {
             continue;
         }
-        struct mt_logged_table t = {
-            .line = number, .kind = MT_LOGGED_STEP, .rank = mt_logged_rank(line)};
+        struct mt_logged_table t = {.line = number,
+                                    .kind = MT_LOGGED_STEP,
+                                    .rank = mt_logged_rank(line),
+                                    .step = mt_logged_step(line)};
         struct mt_logged_value *allocated = t.cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL];
         struct mt_logged_value *reserved = t.cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL];
         allocated[MT_STAT_COLUMN_CURRENT] = decimal_behind(line, x->keys[0], x->unit);
@@ -284,8 +332,10 @@ static bool read_title(struct mt_logged *out, struct reading *x, struct mt_str b
 {
     bool ok = close_table(out, x);
     struct mt_logged_value device = number_in(behind_title);
-    *x = (struct reading){
-        .open = true, .left = LONGEST_TABLE, .kind = -1, .table = {.rank = x->table.rank}};
+    *x = (struct reading){.open = true,
+                          .left = LONGEST_TABLE,
+                          .kind = -1,
+                          .table = {.rank = x->table.rank, .step = -1}};
     x->table.line = number;
     x->table.device = device.present && device.value < 1024 ? (uint32_t)device.value : 0;
     return ok;
@@ -327,10 +377,19 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Far below the ends of int64_t, so that differences of differences fit. */
 bool mt_logged_same_place(const struct mt_logged_table *a, const struct mt_logged_table *b)
 {
     return a->device == b->device && a->rank == b->rank;
+}
+
+bool mt_logged_is_last(const struct mt_logged *l, size_t i)
+{
+    for (size_t k = i + 1; k < l->tables.n; k++) {
+        if (mt_logged_same_place(&l->tables.v[k], &l->tables.v[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Figures that a program prints again and again at the same moment of its loop. */
@@ -339,6 +398,7 @@ static bool is_of_series(const struct mt_logged_table *a, const struct mt_logged
     return mt_logged_same_place(a, b) && a->kind == b->kind;
 }
 
+/* Far below the ends of int64_t, so that differences of differences fit. */
 static int64_t allocated_in(const struct mt_logged_table *t)
 {
     uint64_t n =

@@ -17,7 +17,9 @@ const struct mt_command mt_cmd_info = {
         "Says what a file is: format, the PyTorch that wrote it (told from its keys), devices, "
         "events and the time they cover, settings; what limits its figures (a "
         "recording that overflowed, memory older than the first event, no stacks, sizes that do "
-        "not add up); and the command to run next.",
+        "not add up); and the command to run next. Of files beside snapshots (memory_stats() as a "
+        "program kept it, traces and memory timelines of torch.profiler, the log of RMM) also what "
+        "can be asked.",
     .examples = "memtool info snap.pickle\n"
                 "memtool info -v snap.pickle            every allocator setting too",
     .settings_size = sizeof(struct info_settings),
@@ -51,11 +53,17 @@ static enum mt_status report(const struct mt_report *r, const struct mt_snapshot
     return status;
 }
 
+static enum mt_status report_logged(const struct mt_report *r, const struct mt_logged *l,
+                                    const struct mt_each_file *each, struct mt_error *err)
+{
+    return mt_report_info_logged(r, l, each->several, err);
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct info_settings *o = settings;
     struct mt_filter everything;
-    struct mt_each_file each = {.report = report, .settings = o};
+    struct mt_each_file each = {.report = report, .logged = report_logged, .settings = o};
     mt_filter_init(&everything);
     int code = mt_cli_each_file(cli, &o->common, &everything, files, n_files, &each);
     mt_filter_release(&everything);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "verbs/info/print.h"
+#include "cli/logged_input.h"
 #include "print/account_report.h"
 #include "print/figures.h"
 #include "print/json_put.h"
@@ -47,9 +48,11 @@ static void add_era(struct mt_buf *b, struct mt_era era)
     }
 }
 
-/* "2026-11-29 15:46:30.123456 UTC"; a snapshot tells no time zone. */
+/* "2026-11-29 15:46:30.123456 UTC"; a snapshot tells no time zone. Before 1971 nothing was
+ * recorded: such times count from a midnight or a start that the file does not name. */
 static void add_time(struct mt_buf *b, int64_t time_us)
 {
+    enum { YEAR_1971 = 31536000 };
     time_t seconds = (time_t)(time_us / 1000000);
     int64_t rest = time_us % 1000000;
     struct tm tm;
@@ -58,11 +61,13 @@ static void add_time(struct mt_buf *b, int64_t time_us)
         rest += 1000000;
         seconds--;
     }
-    if (!gmtime_r(&seconds, &tm) || !strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm)) {
+    bool dated = seconds < 0 || seconds >= YEAR_1971;
+    if (!gmtime_r(&seconds, &tm) ||
+        !strftime(text, sizeof text, dated ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &tm)) {
         mt_buf_printf(b, "%" PRId64 " us", time_us);
         return;
     }
-    mt_buf_printf(b, "%s.%06d UTC", text, (int)rest);
+    mt_buf_printf(b, "%s.%06d%s", text, (int)rest, dated ? " UTC" : ", no date");
 }
 
 /* First and last event of all GPUs; false when no event has a time. */
@@ -303,6 +308,7 @@ static enum mt_status text(const struct mt_report *r, const struct mt_info *x, s
         MT_TRY(mt_info_settings_text(r, s, err));
     } else {
         mt_report_line(r, 13, "  holds      %s", TOLD[s->source.told].holds);
+        mt_report_line(r, 13, "  answers    %s", mt_cli_told_verbs(s->source.told));
     }
     for (size_t i = 0; i < trust->facts.n; i++) {
         if (r->verbose || mt_trust_limits(trust->facts.v[i].id)) {
@@ -384,6 +390,7 @@ static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     mt_recorded_find(&recorded, s);
     mt_put_text(p, root, "capture_mode", recorded.mode);
     mt_put_text(p, root, "told", TOLD[source->told].id);
+    mt_put_text(p, root, "answers", mt_cli_told_verbs(source->told));
     struct mt_era era = mt_era_find(s);
     add_era(b, era);
     put_buf(p, root, "era", b);

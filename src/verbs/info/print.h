@@ -15,6 +15,12 @@ struct mt_info {
     const struct mt_accounts *accounts;
     const struct mt_trust *trust;
 };
+struct mt_logged;
+
+/* The same of figures that a program printed. */
+enum mt_status mt_report_info_logged(const struct mt_report *r, const struct mt_logged *l,
+                                     bool one_line, struct mt_error *err) MT_NODISCARD;
+
 /* What the file is: format, era, devices, settings, trust. */
 enum mt_status mt_report_info(const struct mt_report *r, const struct mt_info *x, bool one_line,
                               struct mt_error *err) MT_NODISCARD;

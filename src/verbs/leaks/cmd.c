@@ -2,9 +2,11 @@
 /* memtool leaks: what grows step after step. */
 #include "cli/analysis_run.h"
 #include "cli/command.h"
+#include "cli/course_input.h"
 #include "heap/findings/leaks.h"
+#include "heap/sums/logged.h"
+#include "print/course.h"
 #include "verbs/leaks/print.h"
-#include "verbs/leaks/series.h"
 
 struct leaks_settings {
     struct mt_common common;
@@ -33,10 +35,7 @@ static const struct mt_option OPTIONS[] = {
                 "list the stacks whose allocations are freed at once", .common = true),
     MT_OPT_INT(0, "within", AT(within), "EVENTS", 1, 1e9,
                "how soon is at once (default 10 events)"),
-    MT_OPT_FLAG(0, "series", AT(series),
-                "the files are moments of one process, in order of time: one answer (told by names "
-                "such as it100, step_200)",
-                .common = true),
+    MT_OPT_SERIES(AT(series)),
     MT_OPT_FLAG(0, "pending", AT(pending),
                 "list the frees that had to wait for another stream, by stack and stream",
                 .common = true),
@@ -135,16 +134,38 @@ static void reset(void *ctx)
     v->devices = 0;
 }
 
+/* The figures of one log: those of each process and device in it, of which the worst is told. */
+static enum mt_status report_logged(void *ctx, const struct mt_report *r, const struct mt_logged *l,
+                                    bool one_line, struct mt_error *err)
+{
+    const struct visit *v = ctx;
+    uint64_t threshold = v->settings->threshold;
+    struct mt_courses all;
+    enum mt_status status = mt_courses_find(&all, l, r->file, threshold, err);
+    if (status == MT_OK && r->json) {
+        status = mt_report_course_json(r, &all.v.v[0], true, one_line, err);
+    } else if (status == MT_OK) {
+        status = mt_report_course_text(r, &all.v.v[0], true, err);
+    }
+    if (status == MT_OK && !r->json && !r->separator && all.v.n > 1) {
+        mt_report_prose(r, 0, "Of the %zu processes or devices in it this one is the worst.",
+                        all.v.n);
+    }
+    mt_courses_release(&all);
+    return status;
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct leaks_settings *x = settings;
     struct visit v = {.settings = x};
-    if (n_files > 1 && (x->series || mt_series_is(files, n_files))) {
-        if (!x->series) {
-            mt_series_sort(files, n_files);
-        }
-        return mt_series_run(cli, &x->common, x->threshold, files, n_files);
+    struct mt_course_call series = {
+        .must = x->series, .judged = true, .threshold = x->threshold, .filter = &x->filter};
+    int code;
+    if (mt_cli_course(cli, &x->common, files, n_files, &series, &code)) {
+        return code;
     }
-    const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
+    const struct mt_analysis_verb verb = {
+        .device = visit_device, .report = report, .logged = report_logged, .reset = reset};
     return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ranks: the files of many ranks side by side, and which one is odd. */
+#include <string.h>
+
+#include "cli/course_input.h"
 #include "cli/output/flame_picture.h"
+#include "support/mem.h"
 #include "verbs/ranks/gather.h"
 #include "verbs/ranks/picture.h"
 #include "verbs/ranks/print.h"
@@ -161,6 +165,21 @@ static int gather(struct mt_gathering *g, const struct ranks_settings *x, char *
     return g->ranks.ranks.n ? print(g, x, files) : g->code;
 }
 
+/* it100, it200: that they are compared as ranks may not be what was meant. */
+static void note_moments(const struct mt_gathering *g, char **files, size_t n)
+{
+    char **sorted = mt_mem_alloc(n, sizeof *sorted);
+    if (sorted) {
+        memcpy(sorted, files, n * sizeof *sorted);
+        if (mt_course_names(sorted, n) == MT_COURSE_TOLD_MOMENT) {
+            mt_cli_note(g->cli, g->common,
+                        "by their names these are moments of one process, not ranks; how its "
+                        "memory went: memtool leaks");
+        }
+    }
+    mt_mem_free(sorted);
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     const struct ranks_settings *x = settings;
@@ -169,6 +188,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         .common = &x->common,
         .filter = &x->filter,
         .options = {.capacity = x->capacity, .curves = mt_flame_format(&x->common) != NULL}};
+    note_moments(&g, files, n_files);
     int code = gather(&g, x, files, n_files);
     mt_gather_release(&g);
     return code;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/logged_input.h"
 #include "cli/slurp.h"
 #include "heap/walk/cut_trace.h"
 #include "heap/walk/query.h"
@@ -44,8 +45,11 @@ static bool may_be_other(const struct mt_rank_file *f)
     return f->found && weak && mt_str_find(name, MT_STR(".p")) == SIZE_MAX;
 }
 
-static void fail(struct mt_gathering *g, const struct mt_rank_file *f, const struct mt_error *err)
+static void fail(struct mt_gathering *g, const struct mt_rank_file *f, struct mt_error *err)
 {
+    if (err->code == MT_FORMAT && mt_cli_is_logged(f->path)) {
+        mt_cli_logged_error(g->cli, err);
+    }
     if (may_be_other(f) && (err->code == MT_FORMAT || err->code == MT_UNSUPPORTED)) {
         mt_cli_note(g->cli, g->common, "%s: passed over, it has no snapshot", f->path);
         return;

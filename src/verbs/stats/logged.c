@@ -15,17 +15,6 @@ static const struct mt_logged_value *current(const struct mt_logged_table *t, en
     return &t->cells[k][slot][MT_STAT_COLUMN_CURRENT];
 }
 
-/* Whether no later one is of the same process and device. */
-static bool is_last(const struct mt_logged *l, size_t i)
-{
-    for (size_t k = i + 1; k < l->tables.n; k++) {
-        if (mt_logged_same_place(&l->tables.v[k], &l->tables.v[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- JSON ---- */
 
 static const struct {
@@ -103,7 +92,7 @@ enum mt_status mt_report_stats_logged_json(const struct mt_report *r, const stru
     mt_put_text(&p, root, "source", "printed");
     cJSON *devices = mt_put_array(&p, root, "devices");
     for (size_t i = 0; i < l->tables.n; i++) {
-        if (is_last(l, i)) {
+        if (mt_logged_is_last(l, i)) {
             put_table(&p, devices, l, &l->tables.v[i]);
         }
     }
@@ -182,7 +171,7 @@ enum mt_status mt_report_stats_logged_text(const struct mt_report *r, const stru
                     "are not in them.",
                     l->tables.n);
     for (size_t i = 0; i < l->tables.n; i++) {
-        if (is_last(l, i)) {
+        if (mt_logged_is_last(l, i)) {
             MT_TRY(print_table(r, l, &l->tables.v[i], err));
         }
     }

@@ -9,11 +9,13 @@
 #include "snapshot/read/read.h"
 #include "verbs/summary/print.h"
 #include "verbs/summary/summary.h"
+#include "cli/course_input.h"
 #include "cli/logged_input.h"
 
 struct summary_settings {
     struct mt_common common;
     int64_t device; /* -1: all */
+    bool series;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
@@ -22,6 +24,7 @@ static void defaults(void *settings);
 static const struct mt_option OPTIONS[] = {
     MT_OPT_INT(0, "device", offsetof(struct summary_settings, device), "N", 0, 1023,
                "only this device", .common = true),
+    MT_OPT_SERIES(offsetof(struct summary_settings, series)),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -37,7 +40,9 @@ const struct mt_command mt_cmd_summary = {
         "moment. Peaks and totals are there when the trace reaches back to the start of the "
         "process; cells that the file does not determine are blank. From a log with such tables: "
         "one row a table, with the change to the one before, and the first odd one marked. From "
-        "two logs: the second against the first.",
+        "two logs: the second against the first. Several files that are moments of one process: "
+        "how "
+        "live and reserved memory went, and which stacks grew.",
     .examples = "memtool summary snap.pickle             what memory_summary() would print\n"
                 "memtool summary monday.log tuesday.log  how two runs differ",
     .groups = GROUPS,
@@ -305,8 +310,13 @@ static int report_files(struct mt_cli *cli, const struct summary_settings *x,
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     const struct summary_settings *x = settings;
+    struct mt_course_call series = {.must = x->series};
     struct mt_report r;
     struct mt_cli_output o;
+    int code;
+    if (mt_cli_course(cli, &x->common, files, n_files, &series, &code)) {
+        return code;
+    }
     int exit_code = mt_cli_report_begin(cli, &x->common, files[0], &r, &o);
     if (exit_code) {
         return exit_code;

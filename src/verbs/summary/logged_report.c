@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "print/json_put.h"
+#include "print/labels.h"
 #include "verbs/summary/print.h"
 
 static const struct mt_logged_value *cell(const struct mt_logged_table *t, enum mt_stat_kind k,
@@ -87,26 +88,13 @@ static bool has_ranks(const struct mt_logged *l)
     return false;
 }
 
-/* "3 tables of memory_summary() and 2 lines of memory that a trainer printed in the log" */
 static void print_head(const struct mt_report *r, const struct mt_logged *l)
 {
-    static const char *const ONE[] = {"table", "line", "memory_stats()"};
-    static const char *const MANY[] = {"tables", "lines", "memory_stats()"};
-    static const char *const BEHIND[] = {" of memory_summary()",
-                                         " of memory that a trainer printed", ""};
-    bool any = false;
-    for (size_t kind = 0; kind < MT_COUNT(ONE); kind++) {
-        size_t n = 0;
-        for (size_t i = 0; i < l->tables.n; i++) {
-            n += l->tables.v[i].kind == kind;
-        }
-        if (n) {
-            fprintf(r->out, "%s%zu %s%s", any ? " and " : "", n, n == 1 ? ONE[kind] : MANY[kind],
-                    BEHIND[kind]);
-            any = true;
-        }
-    }
-    fputs(any ? " in the log\n\n" : "No table of memory_summary() in the log\n\n", r->out);
+    struct mt_buf b = {0};
+    mt_logged_count_text(&b, l);
+    fprintf(r->out, "%s in the log\n\n",
+            b.n ? mt_buf_view(&b).p : "No table of memory_summary()");
+    mt_buf_release(&b);
 }
 
 enum mt_status mt_report_logged_text(const struct mt_report *r, const struct mt_logged *l,
