@@ -75,7 +75,10 @@ bool mt_evidence_nothing(struct mt_triage *t)
                     (unsigned long long)t->log.lines, t->log.lines == 1 ? "" : "s");
     for (size_t i = 0; i < t->log.notes.n; i++) {
         const struct mt_said_value *ooms = &t->log.notes.v[i].said[MT_SAID_OOMS];
-        if (ooms->known && ooms->last > 0) {
+        if (ooms->known && ooms->last <= 0) {
+            mt_evidence_add(t, "memory_stats() counts no out-of-memory event of its process up to "
+                               "that moment, unless its counters were reset.");
+        } else if (ooms->known) {
             mt_evidence_add(t,
                             "memory_stats() counts %.0f out-of-memory event%s of its process: the "
                             "message itself went elsewhere, or the program caught it.",

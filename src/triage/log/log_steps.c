@@ -127,8 +127,17 @@ int64_t mt_step_number(struct mt_str line)
     return fraction_step(line);
 }
 
+/* A bare number above this, taken as MiB, would be beyond any card: a TiB. */
+#define BARE_BYTES_FROM MT_MIB
+
+/* "memoryallocated183562240": PyTorch's functions count bytes, and so many are no other unit. */
+static bool is_bare_bytes(const struct mt_log_size *size, uint64_t unit)
+{
+    return !size->has_fraction && size->bytes / unit >= BARE_BYTES_FROM;
+}
+
 /* The number behind a phrase: "memory(mb):5432", "'memory/x(gib)':12.3", "maxmem:5345". */
-static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
+static struct mt_log_size value_behind(struct mt_str rest, struct mt_str phrase, uint64_t unit)
 {
     size_t at = 0;
     static const struct {
@@ -152,7 +161,8 @@ static struct mt_log_size value_behind(struct mt_str rest, uint64_t unit)
         at++;
     }
     struct mt_log_size size = mt_log_size_at(from(rest, at), unit);
-    return separated || size.has_unit ? size : (struct mt_log_size){0};
+    bool bytes = mt_str_ends(phrase, MT_STR("allocated")) && is_bare_bytes(&size, unit);
+    return separated || size.has_unit || bytes ? size : (struct mt_log_size){0};
 }
 
 static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_t origin)
@@ -223,6 +233,7 @@ static void note_sample(struct mt_series *s, struct mt_step_sample sample, uint6
 /* Of series that stand in a column, and of tables: indexes behind all phrases. */
 #define COLUMN_PHRASE MT_COUNT(MT_STEP_PHRASES)
 #define TABLE_PHRASE (COLUMN_PHRASE + 1)
+#define STATS_PHRASE (COLUMN_PHRASE + 2)
 
 /* One more sample of a series; false: no memory. */
 static bool add_sample(struct mt_steps *s, size_t which, int64_t step, uint64_t bytes,
@@ -238,19 +249,51 @@ static bool add_sample(struct mt_steps *s, size_t which, int64_t step, uint64_t 
     return keep_sample(t, sample);
 }
 
-/* A bare number above this, taken as MiB, would be beyond any card: a TiB. */
-#define BARE_BYTES_FROM MT_MIB
+/* The key in quotes that the byte at `at` stands in; empty: in none. */
+static struct mt_str key_around(struct mt_str line, size_t at)
+{
+    static const char KEY[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+    size_t begin = at, end = at;
+    while (begin > 0 && line.p[begin - 1] && strchr(KEY, line.p[begin - 1])) {
+        begin--;
+    }
+    while (end < line.n && line.p[end] && strchr(KEY, line.p[end])) {
+        end++;
+    }
+    bool quoted = begin > 0 && end < line.n && line.p[begin - 1] == line.p[end] &&
+                  (line.p[end] == '"' || line.p[end] == '\'');
+    return quoted ? (struct mt_str){line.p + begin, end - begin} : MT_STR("");
+}
+
+/* Keys of memory_stats() are no prints of their own: of all that such a line holds, memory in use
+ * counts. */
+static bool take_stats(struct mt_steps *s, struct mt_str line, struct mt_str key, uint64_t number,
+                       uint64_t origin)
+{
+    size_t behind = (size_t)(key.p - line.p) + key.n + 1, length;
+    while (behind < line.n && (line.p[behind] == ':' || line.p[behind] == ',')) {
+        behind++;
+    }
+    int64_t bytes = mt_log_integer_at(from(line, behind), &length);
+    return !mt_str_equal(key, MT_STR("allocated_bytes.all.current")) || bytes < 0 ||
+           add_sample(s, STATS_PHRASE, mt_step_number(line), (uint64_t)bytes, number, origin);
+}
 
 bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
                    uint64_t origin)
 {
     const struct mt_step_phrase *phrase = &MT_STEP_PHRASES[which];
-    struct mt_log_size size = value_behind(from(line, at + phrase->phrase.n), phrase->unit);
+    struct mt_str key = key_around(line, at);
+    if (mt_str_find(key, MT_STR(".")) != SIZE_MAX) {
+        return take_stats(s, line, key, number, origin);
+    }
+    struct mt_log_size size =
+        value_behind(from(line, at + phrase->phrase.n), phrase->phrase, phrase->unit);
     if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
         return true;
     }
-    if (!size.has_unit && !size.has_fraction && size.bytes / MT_MIB >= BARE_BYTES_FROM) {
-        size.bytes /= phrase->unit; /* no card has so many MiB: PyTorch's functions count bytes */
+    if (!size.has_unit && is_bare_bytes(&size, MT_MIB)) {
+        size.bytes /= phrase->unit;
     }
     if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
         size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
