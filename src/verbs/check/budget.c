@@ -220,6 +220,7 @@ static struct mt_budget_result check_one(const struct mt_budget *b, const struct
     struct mt_budget_result r =
         at_most(rule, f->bytes_per_step > 0 ? (uint64_t)f->bytes_per_step : 0, MT_LEAK_THRESHOLD);
     r.is_unknown = f->leak == MT_LEAK_UNKNOWN;
+    r.by_prints = f->by_prints;
     r.ok = r.is_unknown ? !b->unknown_breaks : f->leak == MT_LEAK_NO;
     return r;
 }
@@ -230,7 +231,12 @@ size_t mt_budget_check(const struct mt_budget *b, const struct mt_budget_facts *
     size_t n = 0;
     for (int rule = 0; rule < MT_BUDGET_RULE_COUNT; rule++) {
         if (b->rules >> rule & 1) {
-            results[n++] = check_one(b, f, (enum mt_budget_rule)rule);
+            results[n] = check_one(b, f, (enum mt_budget_rule)rule);
+            if (f->missing >> rule & 1 && results[n].ok) {
+                results[n].is_missing = results[n].is_unknown = true;
+                results[n].ok = !b->unknown_breaks;
+            }
+            n++;
         }
     }
     return n;

@@ -18,9 +18,11 @@ struct mt_budget_facts {
     uint64_t device_calls; /* segments taken from the driver and given back, of all devices */
     enum mt_leak_verdict leak;
     int64_t bytes_per_step; /* of the device that leaks most */
+    bool by_prints;         /* from one print to the next, which name no steps */
     bool has_steps;         /* what follows is known: some step comes after warm-up, or all do */
     double hits;            /* share of requests that the cache served in them */
     uint64_t driver_calls;  /* for memory, in the step that has most */
+    unsigned missing;       /* bits 1 << enum mt_budget_rule: what the file does not tell */
 };
 
 /* name in JSON and JUnit, the option */
@@ -40,6 +42,13 @@ struct mt_budget_facts {
 enum mt_status mt_budget_measure(struct mt_budget_facts *out, const struct mt_snapshot *s,
                                  struct mt_filtered *f, unsigned rules, struct mt_error *err)
     MT_NODISCARD;
+
+struct mt_logged;
+
+/* The same of figures that a program printed: of the last of each process and device, and of growth
+ * from one to the next. Errors: MT_NOMEM. */
+enum mt_status mt_budget_measure_logged(struct mt_budget_facts *out, const struct mt_logged *l,
+                                        struct mt_error *err) MT_NODISCARD;
 
 enum mt_budget_rule {
 #define X(id, name, option) MT_BUDGET_##id,
@@ -65,7 +74,9 @@ struct mt_budget_result {
     enum mt_budget_rule rule;
     bool is_ratio;   /* limit and found are shares, else in bytes or counts */
     bool is_signed;  /* found may be negative: growth */
-    bool is_unknown; /* found says nothing: no verdict on leaks, no steps */
+    bool is_unknown; /* found says nothing: no verdict on leaks, no steps, or: */
+    bool is_missing; /* the file does not tell it */
+    bool by_prints;  /* growth from print to print */
     bool ok;
     double limit_ratio, found_ratio;
     uint64_t limit;

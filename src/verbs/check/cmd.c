@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
+#include "cli/logged_input.h"
 #include "support/mem.h"
 #include "verbs/check/check_history.h"
 #include "verbs/check/print.h"
@@ -176,7 +177,8 @@ const struct mt_command mt_cmd_check = {
     .description =
         "Holds each snapshot against budgets and prints one line: ok, or what is over and by how "
         "much. Exit 0 when all budgets are kept, 1 when one is broken, 3 when a file cannot be "
-        "read. With several devices in a file the worst one counts.",
+        "read. With several devices in a file the worst one counts. A file may be what "
+        "memory_stats() said at the end: what it does not tell is open, not kept.",
     .examples = "memtool check --max-peak 70GiB --no-oom snap.pickle\n"
                 "memtool check --base good.pickle --max-growth 5% --junit memory.xml new.pickle",
     .groups = GROUPS,
@@ -197,12 +199,37 @@ static void defaults(void *settings)
 
 /* ---- measuring ---- */
 
+static int measure_logged(struct mt_cli *cli, const struct check_settings *x, const char *file,
+                          struct mt_budget_facts *facts)
+{
+    struct mt_error err;
+    struct mt_buf text = {0};
+    struct mt_logged l = {0};
+    enum mt_status status = mt_filter_is_open(&x->filter)
+                                ? mt_cli_logged_read(file, &text, &l, &err)
+                                : mt_cli_logged_unfiltered(&err);
+    if (status == MT_OK) {
+        status = mt_budget_measure_logged(facts, &l, &err);
+    }
+    if (status == MT_OK && x->history && facts->missing >> MT_BUDGET_HISTORY & 1) {
+        status = mt_fail(&err, MT_NOT_FOUND, MT_NO_OFFSET,
+                         "the figures do not tell the peak that --history keeps "
+                         "(requested_bytes.all.peak)");
+    }
+    mt_logged_release(&l);
+    mt_buf_release(&text);
+    return status == MT_OK ? 0 : mt_cli_fail(cli, file, &err);
+}
+
 /* 0 or 4 with the facts, else the exit code after the error was printed. */
 static int measure(struct mt_cli *cli, const struct check_settings *x, const char *file,
                    struct mt_budget_facts *facts)
 {
     struct mt_snapshot s;
     struct mt_error err;
+    if (mt_cli_is_logged(file)) {
+        return measure_logged(cli, x, file, facts);
+    }
     int loaded = mt_cli_load(cli, &x->common, file, &s);
     if (loaded != 0 && loaded != 4) {
         return loaded;

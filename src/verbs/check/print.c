@@ -45,7 +45,8 @@ static void say_leak(struct mt_buf *b, const struct mt_report *r, const struct m
     } else if (x->ok) {
         mt_buf_text(b, "no leak");
     } else {
-        mt_buf_printf(b, "live memory rises by %s a step", mt_report_size(r, x->found).s);
+        mt_buf_printf(b, "live memory rises by %s %s", mt_report_size(r, x->found).s,
+                      x->by_prints ? "from print to print" : "a step");
     }
 }
 
@@ -67,6 +68,12 @@ static void say_price(struct mt_buf *b, const struct mt_budget_result *x)
 
 void mt_check_say(struct mt_buf *b, const struct mt_report *r, const struct mt_budget_result *x)
 {
+    if (x->is_missing) {
+        mt_buf_printf(b, "%s not known: the file does not tell it%s",
+                      mt_budget_rule_option(x->rule) + 2,
+                      x->ok ? "; --strict makes that fail" : "");
+        return;
+    }
     switch (x->rule) {
     case MT_BUDGET_MAX_PEAK: say_bytes(b, r, "peak", x); break;
     case MT_BUDGET_MAX_RESERVED: say_bytes(b, r, "reserved", x); break;
