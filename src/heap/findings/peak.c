@@ -26,7 +26,7 @@ struct holder {
     const struct mt_peak_options *o;
     struct mt_peak *out;
     struct mt_categories categories;
-    struct mt_segment_index segments; /* POOL only */
+    struct mt_event_pools pools; /* POOL only */
     struct mt_annotation_cursor around;
     uint32_t *key_of_stack;        /* key + 1 of stacks seen, FILE to MODULE only */
     struct mt_event_labels labels; /* LABEL only */
@@ -101,16 +101,23 @@ static uint32_t pool_index(const struct mt_snapshot *s, struct mt_pool_id id)
     return 0;
 }
 
-/* The event's own word (PyTorch 2.12), else the segment at the address, else the size. */
-static uint32_t pool_key(const struct holder *h, uint32_t told, uint64_t addr, uint64_t size)
+static uint32_t event_pool_key(const struct holder *h, size_t index)
 {
-    const struct mt_segment *segment = mt_segment_index_find(&h->segments, addr);
-    enum mt_pool_kind kind = mt_torch_is_small(size) ? MT_POOL_SMALL : MT_POOL_LARGE;
-    if (segment) {
-        kind = (enum mt_pool_kind)segment->kind;
-        told = told ? told : pool_index(h->s, segment->pool);
+    return MT_POOL_KEY(pool_index(h->s, mt_event_pool_id(&h->pools, index)),
+                       mt_event_pool_kind(&h->pools, index));
+}
+
+/* What is older than the trace: the pool of its free, else of its block's segment. */
+static uint32_t ghost_pool_key(const struct holder *h, const struct mt_ghost *g)
+{
+    if (g->freed != MT_NEVER) {
+        return event_pool_key(h, g->freed);
     }
-    return MT_POOL_KEY(told, kind);
+    if (g->block == MT_NEVER || h->r->device < 0) {
+        return MT_POOL_KEY(0, mt_torch_is_small(g->size) ? MT_POOL_SMALL : MT_POOL_LARGE);
+    }
+    const struct mt_segment *segment = &h->s->segments[h->s->blocks[g->block].segment];
+    return MT_POOL_KEY(pool_index(h->s, segment->pool), segment->kind);
 }
 
 /* ---- rows ---- */
@@ -189,9 +196,7 @@ static bool add_event(struct holder *h, uint32_t i)
                                              : MT_CATEGORY_UNKNOWN};
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = e->stream; break;
-    case MT_BY_POOL:
-        m.key = pool_key(h, mt_event_column_get(h->s, global, MT_COLUMN_POOL), e->addr, e->size);
-        break;
+    case MT_BY_POOL: m.key = h->pools.of[i]; break;
     case MT_BY_ANNOTATION: m.key = mt_annotation_cursor_name(&h->around); break;
     case MT_BY_LABEL: m.key = h->labels.text[global]; break;
     case MT_BY_REGION: m.key = mt_event_region(h->s, global); break;
@@ -215,7 +220,7 @@ static bool add_ghost(struct holder *h, const struct mt_ghost *g)
     m.category = h->o->rules ? mt_category_of_ghost(&h->categories, g) : MT_CATEGORY_UNKNOWN;
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
-    case MT_BY_POOL: m.key = pool_key(h, 0, g->addr, g->size); break;
+    case MT_BY_POOL: m.key = ghost_pool_key(h, g); break;
     case MT_BY_ANNOTATION:
     case MT_BY_LABEL:
     case MT_BY_REGION: m.key = 0; break;
@@ -346,7 +351,7 @@ static enum mt_status hold(struct holder *h, struct mt_error *err)
         MT_TRY(mt_categories_find(&h->categories, h->o->rules, h->r, err));
     }
     if (h->o->by == MT_BY_POOL) {
-        MT_TRY(mt_segment_index_init(&h->segments, h->s, h->r->device, err));
+        MT_TRY(mt_event_pools_init(&h->pools, h->s, h->r->device, err));
     }
     MT_TRY(mt_annotation_cursor_init(&h->around, h->s, h->r->device, NULL, NULL, err));
     h->key_of_stack = mt_mem_zalloc(h->s->n_stacks ? h->s->n_stacks : 1, sizeof(uint32_t));
@@ -373,7 +378,7 @@ enum mt_status mt_peak_find(struct mt_peak *out, const struct mt_snapshot *s,
     mt_categories_release(&h.categories);
     mt_event_labels_release(&h.labels);
     mt_buf_release(&h.text);
-    mt_segment_index_release(&h.segments);
+    mt_event_pools_release(&h.pools);
     mt_annotation_cursor_release(&h.around);
     mt_mem_free(h.key_of_stack);
     mt_idmap_release(&h.rows);

@@ -14,7 +14,6 @@
 #include "torch/keys.h"
 #include "support/mem.h"
 #include "heap/walk/replay.h"
-#include "snapshot/model/settings.h"
 
 enum { UNKNOWN, YES, NO };
 
@@ -165,14 +164,13 @@ static bool init_spans(struct mt_filtered *f)
     return ok;
 }
 
-static enum mt_status init_indexes(struct mt_filtered *f, struct mt_error *err)
+static enum mt_status init_pools(struct mt_filtered *f, struct mt_error *err)
 {
-    f->rules = mt_settings_rules(f->snapshot);
     for (size_t d = 0; d < f->snapshot->n_traces; d++) {
-        if (!mt_vec_push(&f->indexes, (struct mt_segment_index){0})) {
+        if (!mt_vec_push(&f->pools, (struct mt_event_pools){0})) {
             return mt_fail_nomem(err);
         }
-        MT_TRY(mt_segment_index_init(&f->indexes.v[d], f->snapshot, (int32_t)d, err));
+        MT_TRY(mt_event_pools_init(&f->pools.v[d], f->snapshot, (int32_t)d, err));
     }
     return MT_OK;
 }
@@ -319,15 +317,15 @@ enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *f
     if (filter->has_label) {
         MT_TRY(init_labels(f, err));
     }
-    return filter->pool == MT_POOL_ANY ? MT_OK : init_indexes(f, err);
+    return filter->pool == MT_POOL_ANY ? MT_OK : init_pools(f, err);
 }
 
 void mt_filtered_release(struct mt_filtered *f)
 {
-    for (size_t i = 0; i < f->indexes.n; i++) {
-        mt_segment_index_release(&f->indexes.v[i]);
+    for (size_t i = 0; i < f->pools.n; i++) {
+        mt_event_pools_release(&f->pools.v[i]);
     }
-    mt_vec_release(&f->indexes);
+    mt_vec_release(&f->pools);
     mt_vec_release(&f->spans);
     mt_mem_free(f->frame_verdict);
     mt_mem_free(f->stack_verdict);
@@ -429,33 +427,19 @@ bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b)
 
 /* ---- events ---- */
 
-static bool is_segment_event(const struct mt_event *e)
+/* Pinned host memory is of no pool; its blocks are small and large by their size alone. */
+static bool event_passes_pool(const struct mt_filtered *f, int32_t device, size_t index,
+                              const struct mt_event *e)
 {
-    return e->action >= MT_ACTION_SEGMENT_ALLOC && e->action <= MT_ACTION_SEGMENT_UNMAP;
-}
-
-static bool event_passes_pool(const struct mt_filtered *f, int32_t device, size_t at)
-{
-    const struct mt_snapshot *s = f->snapshot;
-    const struct mt_event *e = &s->events[at];
     if (f->filter->pool == MT_POOL_ANY) {
         return true;
     }
-    const uint32_t *pools = s->columns[MT_COLUMN_POOL];
-    const struct mt_segment *segment = e->action == MT_ACTION_OOM || (size_t)device >= f->indexes.n
-                                           ? NULL
-                                           : mt_segment_index_find(&f->indexes.v[device], e->addr);
-    bool small = e->action == MT_ACTION_SEGMENT_UNMAP ? mt_torch_range_is_small(&f->rules, e->size)
-                 : is_segment_event(e)                ? mt_torch_grant_is_small(e->size)
-                                                      : mt_torch_is_small(e->size);
-    enum mt_pool_kind kind = segment ? (enum mt_pool_kind)segment->kind
-                             : small ? MT_POOL_SMALL
-                                     : MT_POOL_LARGE;
-    bool says_pool = s->event_shapes[e->shape].present & (1u << MT_EVENT_KEY_pool_id);
-    struct mt_pool_id id = says_pool && pools      ? s->pools[pools[at]]
-                           : segment && !says_pool ? segment->pool
-                                                   : (struct mt_pool_id){0, 0};
-    return passes_pool(f->filter, id, kind);
+    if (device < 0 || (size_t)device >= f->pools.n) {
+        return passes_pool(f->filter, (struct mt_pool_id){0, 0},
+                           mt_torch_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE);
+    }
+    const struct mt_event_pools *pools = &f->pools.v[device];
+    return passes_pool(f->filter, mt_event_pool_id(pools, index), mt_event_pool_kind(pools, index));
 }
 
 static bool passes_time(const struct mt_filtered *f, int32_t device, int64_t time_us)
@@ -492,6 +476,6 @@ bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index)
            index < filter->event_max && passes_size(filter, e->size) &&
            passes_stream(f, e->stream) && passes_time(f, device, e->time_us) &&
            (!filter->annotation || in_annotation(f, device, e->time_us)) &&
-           mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, at) &&
+           mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, index, e) &&
            event_passes_label(f, at);
 }

@@ -6,6 +6,7 @@
 #include <regex.h>
 
 #include "heap/stacks/event_labels.h"
+#include "heap/walk/event_pools.h"
 #include "heap/walk/query.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
@@ -72,8 +73,7 @@ struct mt_filtered {
     unsigned char *text_verdict;   /* likewise, by string id: 0 unknown, 1 yes, 2 no */
     int64_t *first_us;             /* of each trace, MT_NO_TIME where it gives no times */
     MT_VEC(struct mt_annotation_span) spans;
-    MT_VEC(struct mt_segment_index) indexes; /* of each trace; only when the pool is asked for */
-    struct mt_torch_rules rules;             /* likewise */
+    MT_VEC(struct mt_event_pools) pools; /* of each trace; only when the pool is asked for */
 };
 /* A zeroed mt_filtered lets everything through. Errors: MT_NOMEM; release it all the same. */
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
@@ -101,10 +101,8 @@ bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b);
 bool mt_filtered_stack(struct mt_filtered *f, uint32_t stack);
 
 /*
- * Event `index` of the trace of `device`. Live/freed is the caller's business. An event's pool is
- * what the file says or, before PyTorch 2.12, that of the segment that lies at its address at the
- * end; where there is none, the default pool, small up to a request of 1 MiB
- * (torch_rules.h). Events without a time match no --time.
+ * Event `index` of the trace of `device`. Live/freed is the caller's business. The pool of an
+ * event: heap/walk/event_pools.h. Events without a time match no --time.
  */
 bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index);
 

@@ -20,6 +20,7 @@
 #include "support/checked.h"
 #include "snapshot/model/device_segments.h"
 #include "support/hash.h"
+#include "heap/walk/past_segments.h"
 #include "heap/walk/query.h"
 #include "snapshot/model/settings.h"
 #include "support/vec.h"
@@ -41,9 +42,9 @@ struct undo {
     size_t first;                  /* index of events[0] in the snapshot */
     size_t n;
     MT_VEC(struct live) live;
-    struct mt_idmap by_addr;            /* address -> index in live */
-    MT_VEC(struct mt_segment) segments; /* sorted by address, not empty, not overlapping */
-    size_t wanting;                     /* live entries that want their alloc */
+    struct mt_idmap by_addr; /* address -> index in live */
+    struct mt_past_segments past;
+    size_t wanting; /* live entries that want their alloc */
     size_t unmatched;
 };
 
@@ -96,129 +97,23 @@ static void undo_request(struct undo *u, const struct mt_event *e)
 
 /* ---- segments ---- */
 
-static uint64_t range_end(uint64_t addr, uint64_t size)
-{
-    return addr > UINT64_MAX - size ? UINT64_MAX : addr + size;
-}
-
-static uint64_t segment_end(const struct mt_segment *g)
-{
-    return range_end(g->addr, g->total_size);
-}
-
-/* The kind of mapped memory until it is known. */
-#define NOT_KNOWN MT_POOL_KIND_COUNT
-
-/* Index of the first segment that ends behind addr. */
-static size_t segment_search(const struct undo *u, uint64_t addr)
-{
-    size_t lo = 0, hi = u->segments.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (segment_end(&u->segments.v[mid]) > addr) {
-            hi = mid;
-        } else {
-            lo = mid + 1;
-        }
-    }
-    return lo;
-}
-
-static bool segment_insert(struct undo *u, size_t at, const struct mt_segment *g)
-{
-    if (!mt_vec_reserve(&u->segments, u->segments.n + 1)) {
-        return false;
-    }
-    struct mt_segment *p = u->segments.v + at;
-    memmove(p + 1, p, (u->segments.n - at) * sizeof *p);
-    *p = *g;
-    u->segments.n++;
-    return true;
-}
-
-/* Puts a segment in its place, unless one lies there already. */
-static bool segment_put(struct undo *u, const struct mt_segment *g)
-{
-    size_t at = segment_search(u, g->addr);
-    bool taken = at < u->segments.n && u->segments.v[at].addr < segment_end(g);
-    if (g->total_size == 0 || taken) {
-        u->unmatched++;
-        return true;
-    }
-    return segment_insert(u, at, g);
-}
-
-/* What is known of a segment that the final state does not hold. */
-static struct mt_segment segment_from(const struct undo *u, size_t index, bool expandable)
-{
-    const struct mt_event *e = &u->events[index];
-    uint8_t kind = mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
-    struct mt_segment g = {.addr = e->addr,
-                           .total_size = e->size,
-                           .stream = e->stream,
-                           .stack = e->stack,
-                           .device = u->device,
-                           .expandable = expandable,
-                           .kind = expandable ? NOT_KNOWN : kind};
-    const uint32_t *pool = u->s->columns[MT_COLUMN_POOL];
-    if (pool && pool[u->first + index] < u->s->n_pools) {
-        g.pool = u->s->pools[pool[u->first + index]];
-    }
-    return g;
-}
-
-/* Takes [e->addr, + e->size) out of the reserved ranges; ranges that stick out are cut. */
-static bool undo_reserve(struct undo *u, const struct mt_event *e)
-{
-    uint64_t lo = e->addr, hi = range_end(lo, e->size);
-    size_t at = segment_search(u, lo), keep = at;
-    struct mt_segment behind = {0};
-    size_t i = at;
-    for (; i < u->segments.n && u->segments.v[i].addr < hi; i++) {
-        struct mt_segment *g = &u->segments.v[i];
-        uint64_t end = segment_end(g);
-        if (end > hi) {
-            behind = *g;
-            behind.addr = hi;
-            behind.total_size = end - hi;
-        }
-        if (g->addr < lo) {
-            g->total_size = lo - g->addr;
-            keep = i + 1;
-        }
-    }
-    u->unmatched += i == at;
-    struct mt_segment *v = u->segments.v;
-    if (i > keep) {
-        memmove(v + keep, v + i, (u->segments.n - i) * sizeof *v);
-        u->segments.n -= i - keep;
-    }
-    return behind.total_size == 0 || segment_insert(u, keep, &behind);
-}
-
-static bool same_pool(const struct mt_segment *a, const struct mt_segment *b)
-{
-    return a->stream == b->stream && a->kind == b->kind && a->pool.a == b->pool.a &&
-           a->pool.b == b->pool.b;
-}
-
 /* An unmapping takes as many pages as lie side by side, so its size does not say of which pool they
  * are. The mappings that brought them do, and so does a block that lives there; where all that is
  * older than the trace it depends on whether the range is whole pages of the large pool. */
 static void kinds_from_mappings(struct undo *u, size_t done)
 {
     size_t wanted = 0;
-    for (size_t i = 0; i < u->segments.n; i++) {
-        wanted += u->segments.v[i].kind == NOT_KNOWN;
+    for (size_t i = 0; i < u->past.v.n; i++) {
+        wanted += u->past.v.v[i].kind == MT_POOL_KIND_NOT_KNOWN;
     }
     for (size_t i = done; i > 0 && wanted > 0; i--) {
         const struct mt_event *e = &u->events[i - 1];
         if (e->action != MT_ACTION_SEGMENT_MAP) {
             continue;
         }
-        size_t at = segment_search(u, e->addr);
-        struct mt_segment *g = at < u->segments.n ? &u->segments.v[at] : NULL;
-        if (g && g->kind == NOT_KNOWN && g->addr <= e->addr) {
+        size_t at = mt_past_segments_search(&u->past, e->addr);
+        struct mt_segment *g = at < u->past.v.n ? &u->past.v.v[at] : NULL;
+        if (g && g->kind == MT_POOL_KIND_NOT_KNOWN && g->addr <= e->addr) {
             g->kind = mt_torch_grant_is_small(e->size) ? MT_POOL_SMALL : MT_POOL_LARGE;
             wanted--;
         }
@@ -242,67 +137,52 @@ static size_t live_search(const struct undo *u, uint64_t addr)
 
 static void kinds_from_blocks(struct undo *u)
 {
-    for (size_t i = 0; i < u->segments.n; i++) {
-        struct mt_segment *g = &u->segments.v[i];
-        if (g->kind != NOT_KNOWN) {
+    for (size_t i = 0; i < u->past.v.n; i++) {
+        struct mt_segment *g = &u->past.v.v[i];
+        if (g->kind != MT_POOL_KIND_NOT_KNOWN) {
             continue;
         }
         size_t at = live_search(u, g->addr);
         const struct mt_block *b = at < u->live.n ? &u->live.v[at].block : NULL;
-        bool small = b && b->addr < segment_end(g)
+        bool small = b && b->addr < mt_segment_end(g)
                          ? mt_torch_is_small(b->requested)
                          : mt_torch_range_is_small(&u->rules, g->total_size);
         g->kind = small ? MT_POOL_SMALL : MT_POOL_LARGE;
     }
 }
 
+static bool same_pool(const struct mt_segment *a, const struct mt_segment *b)
+{
+    return a->stream == b->stream && a->kind == b->kind && a->pool.a == b->pool.a &&
+           a->pool.b == b->pool.b;
+}
+
 /* Neighbours of one stream and pool that touch become one run, as a snapshot shows them. */
 static void runs_join(struct undo *u)
 {
     size_t out = 0;
-    for (size_t i = 0; i < u->segments.n; i++) {
-        struct mt_segment *g = &u->segments.v[i];
-        struct mt_segment *last = out ? &u->segments.v[out - 1] : NULL;
+    for (size_t i = 0; i < u->past.v.n; i++) {
+        struct mt_segment *g = &u->past.v.v[i];
+        struct mt_segment *last = out ? &u->past.v.v[out - 1] : NULL;
         if (last && last->expandable && g->expandable && same_pool(last, g) &&
-            segment_end(last) == g->addr) {
+            mt_segment_end(last) == g->addr) {
             last->total_size += g->total_size;
         } else {
-            u->segments.v[out++] = *g;
+            u->past.v.v[out++] = *g;
         }
     }
-    u->segments.n = out;
-}
-
-static bool undo_unmap(struct undo *u, size_t index)
-{
-    struct mt_segment g = segment_from(u, index, true);
-    size_t at = segment_search(u, g.addr);
-    /* A mapped range belongs to the expandable segment that it touches, if there is one. */
-    for (size_t i = at > 0 ? at - 1 : 0; i < u->segments.n && i <= at; i++) {
-        const struct mt_segment *o = &u->segments.v[i];
-        if (o->expandable && o->stream == g.stream &&
-            (segment_end(o) == g.addr || segment_end(&g) == o->addr)) {
-            g.kind = o->kind;
-            g.pool = o->pool;
-        }
-    }
-    return segment_put(u, &g);
+    u->past.v.n = out;
 }
 
 static bool undo_one(struct undo *u, size_t index)
 {
     const struct mt_event *e = &u->events[index];
-    struct mt_segment g;
     switch ((enum mt_action)e->action) {
     case MT_ACTION_ALLOC: live_drop(u, e->addr); return true;
     case MT_ACTION_FREE_REQUESTED: undo_request(u, e); return true;
     case MT_ACTION_FREE_COMPLETED: return undo_free(u, e, MT_BLOCK_PENDING);
     case MT_ACTION_FREE: return undo_free(u, e, MT_BLOCK_ALLOCATED);
-    case MT_ACTION_SEGMENT_ALLOC:
-    case MT_ACTION_SEGMENT_MAP: return undo_reserve(u, e);
-    case MT_ACTION_SEGMENT_FREE: g = segment_from(u, index, false); return segment_put(u, &g);
-    case MT_ACTION_SEGMENT_UNMAP: return undo_unmap(u, index);
-    default: return true;
+    default: return mt_past_segments_undo(&u->past, index);
     }
 }
 
@@ -323,33 +203,15 @@ static bool take_blocks(struct undo *u, const struct mt_segment *g)
     return true;
 }
 
-static int segment_compare(const void *a, const void *b)
+static bool take_final(struct undo *u)
 {
-    const struct mt_segment *x = a, *y = b;
-    return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-static bool take_final(struct undo *u, size_t device)
-{
-    struct mt_device_segments walk = mt_device_segments(u->s, (int32_t)device);
+    struct mt_device_segments walk = mt_device_segments(u->s, u->device);
     for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
-        if (g->total_size > 0 && (!mt_vec_push(&u->segments, *g) || !take_blocks(u, g))) {
+        if (g->total_size > 0 && !take_blocks(u, g)) {
             return false;
         }
     }
-    if (u->segments.n) {
-        qsort(u->segments.v, u->segments.n, sizeof *u->segments.v, segment_compare);
-    }
-    size_t out = 0; /* overlapping segments are no state: the first one stays */
-    for (size_t i = 0; i < u->segments.n; i++) {
-        if (out > 0 && segment_end(&u->segments.v[out - 1]) > u->segments.v[i].addr) {
-            u->unmatched++;
-        } else {
-            u->segments.v[out++] = u->segments.v[i];
-        }
-    }
-    u->segments.n = out;
-    return true;
+    return mt_past_segments_init(&u->past, u->s, u->device);
 }
 
 static void find_allocs(struct undo *u, size_t done)
@@ -434,8 +296,8 @@ static void segment_count(struct mt_segment *g, const struct mt_block *b)
 /* Takes the blocks live[*at ...] that lie in segment `index`; false when out of memory. */
 static bool fill_segment(struct undo *u, size_t index, size_t *at, struct output *o)
 {
-    struct mt_segment *g = &u->segments.v[index];
-    uint64_t pos = g->addr, end = segment_end(g);
+    struct mt_segment *g = &u->past.v.v[index];
+    uint64_t pos = g->addr, end = mt_segment_end(g);
     g->first_block = (uint32_t)o->blocks.n;
     g->allocated_size = g->active_size = g->requested_size = 0;
     for (; *at < u->live.n && u->live.v[*at].block.addr < end; ++*at) {
@@ -465,7 +327,7 @@ static bool fill_segment(struct undo *u, size_t index, size_t *at, struct output
 static bool fill_all(struct undo *u, struct output *o)
 {
     size_t at = 0;
-    for (size_t i = 0; i < u->segments.n; i++) {
+    for (size_t i = 0; i < u->past.v.n; i++) {
         if (!fill_segment(u, i, &at, o)) {
             return false;
         }
@@ -474,9 +336,9 @@ static bool fill_all(struct undo *u, struct output *o)
     return true;
 }
 
-static bool undo_run(struct undo *u, size_t device, size_t done, struct output *o)
+static bool undo_run(struct undo *u, size_t done, struct output *o)
 {
-    if (!take_final(u, device)) {
+    if (!take_final(u)) {
         return false;
     }
     for (size_t i = u->n; i > done; i--) {
@@ -503,18 +365,18 @@ enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t ev
         u.events = MT_PART(s->events, u.first);
     }
     size_t done = events_done < u.n ? events_done : u.n;
-    bool fine = undo_run(&u, device, done, &o);
+    bool fine = undo_run(&u, done, &o);
     if (fine) {
         *out = (struct mt_state){.device = device,
                                  .events_done = done,
-                                 .segments = u.segments.v,
-                                 .n_segments = u.segments.n,
+                                 .segments = u.past.v.v,
+                                 .n_segments = u.past.v.n,
                                  .blocks = o.blocks.v,
                                  .n_blocks = o.blocks.n,
                                  .alloc_event = o.events.v,
-                                 .unmatched = u.unmatched};
+                                 .unmatched = u.unmatched + u.past.unmatched};
     } else {
-        mt_vec_release(&u.segments);
+        mt_past_segments_release(&u.past);
         mt_vec_release(&o.blocks);
         mt_vec_release(&o.events);
     }
