@@ -10,6 +10,7 @@ void mt_course_stack_label(void *ctx, struct mt_buf *out, const struct mt_snapsh
                            uint32_t stack)
 {
     mt_stack_label(out, s, stack, ctx);
+    mt_stack_label_forward(out, s, stack);
 }
 
 static bool is_of_files(const struct mt_course *c)

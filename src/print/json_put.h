@@ -96,4 +96,8 @@ static inline enum mt_status mt_put_end(struct mt_put *p, const struct mt_report
     return mt_json_end(r, o, one_line, err);
 }
 
+/* "forward_frames": the lines of the forward pass that a stack of the backward pass belongs to,
+ * where the file tells them; else nothing. */
+void mt_put_forward(struct mt_put *p, cJSON *o, const struct mt_snapshot *s, uint32_t stack);
+
 #endif

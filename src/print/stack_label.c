@@ -4,9 +4,13 @@
  * frames are folded unless --all-frames asks for them. Which those are, frames.c of the analysis
  * says.
  */
+#include "heap/stacks/event_labels.h"
 #include "heap/stacks/frames.h"
+#include "print/json_put.h"
 #include "print/report.h"
 #include "torch/keys.h"
+
+#include <string.h>
 
 static void add_name(struct mt_buf *b, struct mt_str name)
 {
@@ -102,18 +106,51 @@ static void add_no_stack(struct mt_buf *b, const struct mt_snapshot *s, enum mt_
     mt_buf_char(b, ')');
 }
 
-void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
-                         const struct mt_report *r, enum mt_stackless age)
+static struct mt_str forward_line(const struct mt_snapshot *s, const struct mt_value *lines,
+                                  uint32_t i)
 {
-    uint32_t n = stack ? s->stacks[stack].n : 0;
-    if (n == 0) {
-        add_no_stack(b, s, age);
-        return;
+    const struct mt_value *v = &s->values[lines->u.id + i];
+    return v->kind == MT_VALUE_STR ? mt_snapshot_str(s, v->u.id) : MT_STR("");
+}
+
+void mt_stack_label_forward(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack)
+{
+    bool several;
+    const struct mt_value *lines = mt_stack_forward(s, stack, &several);
+    struct mt_buf place = {0};
+    if (lines && mt_traceback_place(&place, forward_line(s, lines, lines->n - 1))) {
+        mt_buf_text(b, ", of ");
+        mt_text_safe(b, mt_buf_view(&place));
+        mt_buf_text(b, several ? " and others" : "");
     }
-    mt_stack_label(b, s, stack, r);
-    if (r->all_frames) {
-        return;
+    b->failed |= place.failed;
+    mt_buf_release(&place);
+}
+
+/* The forward pass that memory of a backward pass belongs to, outermost call first as Python prints
+ * it. */
+static void add_forward_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                              int indent)
+{
+    bool several;
+    const struct mt_value *lines = mt_stack_forward(s, stack, &several);
+    const char *head = several ? "forward, one of several:" : "forward:";
+    for (uint32_t i = 0; lines && i < lines->n; i++) {
+        struct mt_buf place = {0};
+        if (mt_traceback_place(&place, forward_line(s, lines, i))) {
+            mt_buf_printf(b, "%*s%*s  ", indent, "", (int)strlen(head), i ? "" : head);
+            mt_text_safe(b, mt_buf_view(&place));
+            mt_buf_char(b, '\n');
+        }
+        b->failed |= place.failed;
+        mt_buf_release(&place);
     }
+}
+
+/* " (einsum)": the library's function that the user's line called. */
+static void add_callee(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack)
+{
+    uint32_t n = s->stacks[stack].n;
     const struct mt_frame *inner = frame_at(s, stack, 0);
     uint32_t user = next_user_frame(s, stack, 0, UINT32_MAX);
     struct mt_str name = mt_snapshot_str(s, inner->name);
@@ -127,6 +164,21 @@ void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
         mt_text_limited(b, name);
         mt_buf_text(b, ")");
     }
+}
+
+void mt_stack_label_aged(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
+                         const struct mt_report *r, enum mt_stackless age)
+{
+    uint32_t n = stack ? s->stacks[stack].n : 0;
+    if (n == 0) {
+        add_no_stack(b, s, age);
+        return;
+    }
+    mt_stack_label(b, s, stack, r);
+    if (!r->all_frames) {
+        add_callee(b, s, stack);
+    }
+    mt_stack_label_forward(b, s, stack);
 }
 
 void mt_stack_label_inner(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
@@ -163,6 +215,7 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
         add_frame(b, s, frame_at(s, stack, i), r->full_path);
         mt_buf_char(b, '\n');
     }
+    add_forward_lines(b, s, stack, indent);
 }
 
 static cJSON *frame_item(const struct mt_snapshot *s, const struct mt_frame *f)
@@ -191,4 +244,14 @@ cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack)
         }
     }
     return array;
+}
+
+void mt_put_forward(struct mt_put *p, cJSON *o, const struct mt_snapshot *s, uint32_t stack)
+{
+    bool several;
+    const struct mt_value *lines = mt_stack_forward(s, stack, &several);
+    cJSON *list = lines ? mt_put_array(p, o, "forward_frames") : NULL;
+    for (uint32_t i = 0; lines && i < lines->n; i++) {
+        mt_put_item(p, list, NULL, mt_json_str_item(forward_line(s, lines, i)));
+    }
 }

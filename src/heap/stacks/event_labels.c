@@ -127,11 +127,48 @@ void mt_node_text(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame)
 
 /* ---- the forward pass ---- */
 
-const struct mt_value *mt_event_forward(const struct mt_snapshot *s, size_t event)
+static const struct mt_value *forward_in(const struct mt_snapshot *s, uint32_t extra)
 {
-    uint32_t extra = mt_event_column_get(s, event, MT_COLUMN_EXTRA);
     const struct mt_value *v = extra ? mt_extra_find(s, extra, "forward_frames") : NULL;
     return v && v->kind == MT_VALUE_LIST && v->n > 0 ? v : NULL;
+}
+
+const struct mt_value *mt_event_forward(const struct mt_snapshot *s, size_t event)
+{
+    return forward_in(s, mt_event_column_get(s, event, MT_COLUMN_EXTRA));
+}
+
+/* The innermost call of two passes is the same. */
+static bool same_call(const struct mt_snapshot *s, const struct mt_value *a,
+                      const struct mt_value *b)
+{
+    const struct mt_value *x = &s->values[a->u.id + a->n - 1];
+    const struct mt_value *y = &s->values[b->u.id + b->n - 1];
+    return x->kind == MT_VALUE_STR && y->kind == MT_VALUE_STR && x->u.id == y->u.id;
+}
+
+static void take_forward(const struct mt_snapshot *s, const struct mt_value *v,
+                         const struct mt_value **first, bool *several)
+{
+    *several |= v && *first && !same_call(s, v, *first);
+    *first = *first ? *first : v;
+}
+
+const struct mt_value *mt_stack_forward(const struct mt_snapshot *s, uint32_t stack, bool *several)
+{
+    const struct mt_value *first = NULL;
+    *several = false;
+    for (size_t i = 0; stack && s->columns[MT_COLUMN_EXTRA] && i < s->n_events; i++) {
+        if (s->events[i].stack == stack && s->events[i].action == MT_ACTION_ALLOC) {
+            take_forward(s, mt_event_forward(s, i), &first, several);
+        }
+    }
+    for (size_t i = 0; stack && i < s->n_blocks; i++) {
+        if (s->blocks[i].stack == stack && s->blocks[i].extra) {
+            take_forward(s, forward_in(s, s->blocks[i].extra), &first, several);
+        }
+    }
+    return first;
 }
 
 /* What stands between `begin` and the next `end`. */

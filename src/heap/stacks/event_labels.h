@@ -45,6 +45,10 @@ void mt_node_text(struct mt_buf *b, const struct mt_snapshot *s, uint32_t frame)
  * NULL: none. */
 const struct mt_value *mt_event_forward(const struct mt_snapshot *s, size_t event);
 
+/* The same of a stack: of the first event or block that has it, or NULL; *several: others of that
+ * stack belong to other calls. O(events + blocks) in files that tell of forward passes. */
+const struct mt_value *mt_stack_forward(const struct mt_snapshot *s, uint32_t stack, bool *several);
+
 /* "fwd.py:3 forward" of a line that Python's traceback prints; false for any other. */
 bool mt_traceback_place(struct mt_buf *b, struct mt_str line);
 

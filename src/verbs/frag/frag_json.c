@@ -64,6 +64,7 @@ static void put_pins(struct mt_put *p, cJSON *o, const struct mt_report *r,
         mt_put_u64(p, one, "live_bytes", x->live_bytes);
         mt_put_u64(p, one, "segments", x->segments);
         mt_put_item(p, one, "frames", mt_json_frames(s, x->stack));
+        mt_put_forward(p, one, s, x->stack);
     }
     mt_put_u64(p, o, "others_free_bytes_held", others);
 }

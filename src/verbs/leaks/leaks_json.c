@@ -54,6 +54,7 @@ static void put_stacks(struct mt_put *p, cJSON *root, const struct mt_report *r,
         mt_put_u64(p, o, "count", g->count);
         mt_put_bool(p, o, "many_stacks", g->rest);
         mt_put_item(p, o, "frames", mt_json_frames(s, g->stack));
+        mt_put_forward(p, o, s, g->stack);
     }
     mt_put_i64(p, root, "others_bytes_per_step", others);
 }

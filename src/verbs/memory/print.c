@@ -203,6 +203,7 @@ static void put_stacks(struct mt_put *p, cJSON *o, const struct mt_report *r,
         mt_put_u64(p, one, "largest_bytes", row->largest);
         mt_put_u64(p, one, "count", row->count);
         mt_put_item(p, one, "frames", mt_json_frames(s, row->stack));
+        mt_put_forward(p, one, s, row->stack);
         rest -= row->bytes;
     }
     mt_put_u64(p, o, "others_bytes", rest);

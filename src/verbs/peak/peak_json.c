@@ -12,20 +12,6 @@ static const char *const BY[] = {
     [MT_BY_LABEL] = "label",       [MT_BY_REGION] = "region", [MT_BY_NODE] = "node",
 };
 
-/* The lines of the forward pass, where the file has them. */
-static void put_forward(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
-                        const struct mt_peak_row *row)
-{
-    const struct mt_value *lines = row->event ? mt_event_forward(s, row->event - 1) : NULL;
-    cJSON *list = lines ? mt_put_array(p, o, "forward_frames") : NULL;
-    for (uint32_t i = 0; lines && i < lines->n; i++) {
-        const struct mt_value *line = &s->values[lines->u.id + i];
-        bool text = line->kind == MT_VALUE_STR;
-        mt_put_item(p, list, NULL,
-                    mt_json_str_item(text ? mt_snapshot_str(s, line->u.id) : MT_STR("")));
-    }
-}
-
 static void put_row(struct mt_put *p, cJSON *rows, const struct mt_report *r,
                     const struct mt_snapshot *s, const struct mt_peak *peak,
                     const struct mt_peak_row *row)
@@ -37,7 +23,7 @@ static void put_row(struct mt_put *p, cJSON *rows, const struct mt_report *r,
     mt_put_u64(p, o, "preexisting_bytes", row->preexisting);
     if (peak->by == MT_BY_STACK) {
         mt_put_item(p, o, "frames", mt_json_frames(s, row->key));
-        put_forward(p, o, s, row);
+        mt_put_forward(p, o, s, row->key);
     } else {
         struct mt_buf b = {0};
         mt_peak_row_label(&b, r, s, peak->by, row);

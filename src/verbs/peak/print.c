@@ -90,22 +90,6 @@ static bool has_category(const struct mt_report *r, const struct mt_peak *p)
     return p->by != MT_BY_CATEGORY && (r->separator || !r->width || r->width >= 72);
 }
 
-/* ", of fwd.py:3 forward": the call that memory of a backward pass belongs to. */
-static void add_forward_place(struct mt_buf *b, const struct mt_snapshot *s,
-                              const struct mt_peak_row *row)
-{
-    const struct mt_value *lines = row->event ? mt_event_forward(s, row->event - 1) : NULL;
-    const struct mt_value *last = lines ? &s->values[lines->u.id + lines->n - 1] : NULL;
-    struct mt_buf place = {0};
-    if (last && last->kind == MT_VALUE_STR &&
-        mt_traceback_place(&place, mt_snapshot_str(s, last->u.id))) {
-        mt_buf_text(b, ", of ");
-        mt_text_safe(b, mt_buf_view(&place));
-    }
-    b->failed |= place.failed;
-    mt_buf_release(&place);
-}
-
 static void add_row(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
                     const struct mt_peak *p, const struct mt_peak_row *row, struct mt_buf *b)
 {
@@ -117,9 +101,6 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     }
     mt_buf_reset(b);
     mt_peak_row_label(b, r, s, p->by, row);
-    if (p->by == MT_BY_STACK) {
-        add_forward_place(b, s, row);
-    }
     mt_table_stack(t, b, 0, s, p->by == MT_BY_STACK ? row->key : 0);
 }
 
@@ -178,27 +159,6 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_sna
     return status;
 }
 
-/* The forward pass that memory of a backward pass belongs to, outermost call first as Python prints
- * it. */
-static void add_forward(struct mt_buf *b, const struct mt_snapshot *s,
-                        const struct mt_peak_row *row)
-{
-    const struct mt_value *lines = row->event ? mt_event_forward(s, row->event - 1) : NULL;
-    for (uint32_t i = 0; lines && i < lines->n; i++) {
-        const struct mt_value *line = &s->values[lines->u.id + i];
-        struct mt_buf place = {0};
-        struct mt_str text =
-            line->kind == MT_VALUE_STR ? mt_snapshot_str(s, line->u.id) : MT_STR("");
-        if (mt_traceback_place(&place, text)) {
-            mt_buf_text(b, i ? "              " : "    forward:  ");
-            mt_text_safe(b, mt_buf_view(&place));
-            mt_buf_char(b, '\n');
-        }
-        b->failed |= place.failed;
-        mt_buf_release(&place);
-    }
-}
-
 /* --stack N: each row with the lines of its stack. */
 static enum mt_status print_stacks(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_peak *p, struct mt_error *err)
@@ -214,7 +174,6 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
                       percent(row->bytes, p->bytes), mt_color_end(r), mt_count_text(row->count).s,
                       row->count == 1 ? "" : "s", mt_peak_row_word(row));
         mt_stack_lines(&b, s, row->key, r, 4);
-        add_forward(&b, s, row);
     }
     if (shown < p->rows.n) {
         mt_buf_printf(&b, "%s in [%zu other%s]\n", mt_report_size(r, left).s, p->rows.n - shown,

@@ -108,6 +108,7 @@ static void row_cells(struct mt_table *t, const struct mt_report *r, struct shap
         }
         size_t from = b->n;
         mt_stack_label(b, s, row->top_stack, r);
+        mt_stack_label_forward(b, s, row->top_stack);
         mt_table_stack(t, b, from, s, row->top_stack);
         return;
     }
@@ -189,6 +190,7 @@ static void block_cells(struct mt_table *t, const struct mt_report *r, const str
     mt_buf_reset(label);
     if (live) {
         mt_stack_label(label, s, b->stack, r);
+        mt_stack_label_forward(label, s, b->stack);
     }
     mt_table_cell(t, "+0x%" PRIx64, b->addr - segment->addr);
     mt_table_size(t, b->size);

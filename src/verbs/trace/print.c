@@ -14,6 +14,7 @@ const char *mt_listing_label(struct mt_listing *x, uint32_t stack)
     if (!x->labels[stack].p) {
         mt_buf_reset(&x->scratch);
         mt_stack_label(&x->scratch, x->s, stack, x->r);
+        mt_stack_label_forward(&x->scratch, x->s, stack);
         struct mt_str text = mt_buf_view(&x->scratch);
         x->labels[stack] = mt_arena_copy(&x->arena, text.p, text.n);
         x->failed |= x->scratch.failed || !x->labels[stack].p;
