@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include <memtool/version.h>
+#include "heap/stacks/event_labels.h"
 #include "heap/stacks/frames.h"
 #include "heap/stacks/names.h"
 #include "heap/sums/totals.h"
 #include "heap/walk/replay.h"
 #include "snapshot/write/sink.h"
+#include "support/mem.h"
 #include "verbs/plots/page/page_blob.h"
 #include "verbs/plots/page/page_marks.h"
 #include "verbs/plots/page/page_parts.h"
@@ -260,6 +262,49 @@ static void streams_and_pools(struct meta *m)
     mt_sink_text(m->sink, "],");
 }
 
+/* ["train.py:9 step","fwd.py:3 forward"] of the first event of a stack that tells its forward pass.
+ */
+static void forward_of(struct meta *m, const struct mt_value *lines)
+{
+    size_t n = 0;
+    mt_sink_char(m->sink, '[');
+    for (uint32_t i = 0; i < lines->n; i++) {
+        const struct mt_value *v = &m->s->values[lines->u.id + i];
+        struct mt_buf place = {0};
+        if (v->kind == MT_VALUE_STR && mt_traceback_place(&place, mt_snapshot_str(m->s, v->u.id))) {
+            separate(m, n++);
+            mt_sink_json_str(m->sink, mt_buf_view(&place));
+        }
+        m->failed |= place.failed;
+        mt_buf_release(&place);
+    }
+    mt_sink_char(m->sink, ']');
+}
+
+/* By stack. */
+static void forwards(struct meta *m)
+{
+    unsigned char *done = mt_mem_zalloc(m->s->n_stacks + 1, 1);
+    size_t n = 0;
+    key(m, "forward");
+    mt_sink_char(m->sink, '{');
+    for (size_t i = 0; done && m->s->columns[MT_COLUMN_EXTRA] && i < m->s->n_events; i++) {
+        const struct mt_value *lines = mt_event_forward(m->s, i);
+        uint32_t stack = m->s->events[i].stack;
+        if (lines && stack && !done[stack]) {
+            char name[16];
+            snprintf(name, sizeof name, "%u", (unsigned)stack);
+            done[stack] = 1;
+            separate(m, n++);
+            key(m, name);
+            forward_of(m, lines);
+        }
+    }
+    mt_sink_text(m->sink, "},");
+    m->failed |= !done;
+    mt_mem_free(done);
+}
+
 static void scalar(struct meta *m, const struct mt_value *v)
 {
     switch ((enum mt_value_kind)v->kind) {
@@ -323,6 +368,7 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     strings(m);
     stackless(m);
     streams_and_pools(m);
+    forwards(m);
     MT_TRY(devices_of(m, devices));
     key(m, "settings");
     mt_sink_char(m->sink, '[');

@@ -83,6 +83,9 @@ function frameList(app, stack) {
     for (const f of app.stacks.framesOf(stack)) {
         list.append(element('li', f.internal ? 'internal' : '', frameText(f, f.file)));
     }
+    for (const line of app.meta.forward[stack] || []) { // outermost first, as Python prints it
+        list.append(element('li', 'forward', `of the forward pass: ${line}`));
+    }
     return list;
 }
 
