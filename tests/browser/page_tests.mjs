@@ -249,6 +249,14 @@ async function compiledStacks() {
     await clean(page);
 }
 
+// The call of the forward pass that memory of a backward pass belongs to stands below its stack.
+async function forwardPass() {
+    const page = await browser.open(makePage(data('newest.pickle')), { hash: '#e=3' });
+    const lines = await page.value("[...document.querySelectorAll('#detail li')].map((e) => e.textContent)");
+    equal(lines.slice(-1), ['of the forward pass: fwd.py:3 forward'], `the panel tells it: ${lines}`);
+    await clean(page);
+}
+
 // No two rows of the legend are called the same; what differs is what the picture names.
 async function legendTellsApart() {
     for (const name of ['leak.pickle.gz', 'mlp.pickle.gz', 'transformer.pickle.gz']) {
@@ -387,7 +395,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, screens, zooming, stepping, sharing, hostile, small,
+const tests = { figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, forwardPass, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

@@ -52,6 +52,7 @@ enum mt_status mt_sim_list_pools(struct mt_sim *sim, struct mt_error *err)
             return mt_fail_nomem(err);
         }
     }
+    sim->named_pools = sim->pools.n;
     return MT_OK;
 }
 
@@ -272,7 +273,7 @@ void mt_regions_release(struct regions *r)
 
 bool mt_sim_guesses_pools(const struct mt_sim *sim)
 {
-    return sim->pools.n > 1 && !sim->snapshot->columns[MT_COLUMN_POOL];
+    return sim->named_pools > 1 && !sim->snapshot->columns[MT_COLUMN_POOL];
 }
 
 struct assign {
