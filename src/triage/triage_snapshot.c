@@ -211,7 +211,7 @@ enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt
 
 bool mt_shot_leaks(const struct mt_shot *shot)
 {
-    return shot->leaks.verdict == MT_LEAK_YES && !mt_leaks_is_fill(&shot->leaks);
+    return shot->leaks.verdict == MT_LEAK_YES;
 }
 
 const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot)

@@ -18,6 +18,7 @@
 #include "support/mem.h"
 
 #include "heap/findings/floor.h"
+#include "heap/findings/held.h"
 
 /* Level of one row (a candidate stack; row 0 is the rest) while walking. */
 struct level {
@@ -42,6 +43,7 @@ struct walk {
     const struct mt_leaks *out;
     size_t first;     /* index in bounds of the first counted period's begin */
     uint32_t *row_of; /* by stack id; 0: the rest */
+    bool *held;       /* by event: mt_held_find */
     struct table t;
 };
 
@@ -115,7 +117,7 @@ static void level_remove(struct table *t, size_t row, size_t place, uint64_t siz
 
 static bool passes(const struct walk *w, size_t event)
 {
-    return !w->f || mt_filtered_event(w->f, w->r->device, event);
+    return !w->held[event] && (!w->f || mt_filtered_event(w->f, w->r->device, event));
 }
 
 /* The place that event i lies in, given the place before it. */
@@ -328,6 +330,13 @@ static bool has_filled(const struct mt_leaks *l)
     return l->filled_bytes && after > before && after - before >= l->filled_bytes / 2;
 }
 
+/* Whether at least half of what live memory grew by is held. */
+static bool has_held(const struct mt_leaks *l)
+{
+    uint64_t before = l->live.v[0], after = l->live.v[l->live.n - 1];
+    return l->held_bytes && after > before && l->held_bytes >= (after - before) / 2;
+}
+
 /* Whether most of the growth is of as many tensors as before, each made anew. */
 static bool is_regrown(const struct mt_leaks *l)
 {
@@ -339,23 +348,31 @@ static bool is_regrown(const struct mt_leaks *l)
     return regrown > l->bytes_per_step / 2;
 }
 
-/* Whether more is given back in a step than it keeps, so that it cannot be a layer's. */
-static bool gives_back(const struct mt_leaks *l)
+/* Whether the steps are of a few events each and keep what they take: a program that only fills the
+ * card, one block after the other, looks like that. */
+static bool is_fill(const struct mt_leaks *l)
 {
-    uint64_t kept = (uint64_t)l->bytes_per_step;
+    enum { FEW_EVENTS = 8 };
+    const struct mt_periods *p = &l->periods;
+    size_t n = mt_periods_count(p);
     uint64_t low = l->live.v[l->live.n - 1];
-    return l->last_peak > low && l->last_peak - low >= 2 * kept;
+    uint64_t moves = l->last_peak > low ? l->last_peak - low : 0;
+    return !p->passes.n && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS &&
+           moves / l->stride <= (uint64_t)l->bytes_per_step / 4 * 5;
 }
 
 /* Why growth above the line is no proof of a leak; MT_LEAK_RISES where it is. */
 static enum mt_leak_reason doubt(const struct mt_leaks *l)
 {
     const struct mt_periods *p = &l->periods;
+    if (p->may_be_layers) {
+        return MT_LEAK_LAYERS;
+    }
+    if (is_fill(l)) {
+        return MT_LEAK_FILL;
+    }
     if (l->live.v[l->live.n - 1] < l->live.v[0]) {
         return MT_LEAK_OUTWEIGHED;
-    }
-    if (p->source == MT_PERIOD_DETECTED && !p->of_frames && !gives_back(l)) {
-        return MT_LEAK_LAYERS;
     }
     return p->passes.n && !p->learns && is_regrown(l) ? MT_LEAK_REGROWN : MT_LEAK_RISES;
 }
@@ -368,6 +385,7 @@ static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
     bool above = out->bytes_per_step > 0 && (uint64_t)out->bytes_per_step > o->threshold;
     out->reason = above                     ? doubt(out)
                   : out->bytes_per_step > 0 ? MT_LEAK_BELOW_LINE
+                  : has_held(out)           ? MT_LEAK_HELD
                   : has_filled(out)         ? MT_LEAK_FILLED
                                             : MT_LEAK_FLAT;
     out->verdict = !above                         ? MT_LEAK_NO
@@ -397,26 +415,35 @@ static size_t lay_out_places(struct walk *w, struct mt_leaks *out)
     return places;
 }
 
+/* How much more is held at the end of the last whole period than at that of the first. */
+static void sum_held(const struct walk *w, struct mt_leaks *out)
+{
+    uint32_t first = out->periods.bounds.v[1],
+             last = out->periods.bounds.v[out->periods.bounds.n - 1];
+    uint64_t before = 0, after = 0;
+    for (uint32_t i = 0; i < last; i++) {
+        uint64_t size = w->held[i] ? w->r->events[i].size : 0;
+        before += i < first && w->r->partner[i] >= first ? size : 0;
+        after += w->r->partner[i] >= last ? size : 0;
+    }
+    out->held_bytes = after > before ? after - before : 0;
+}
+
 static enum mt_status analyse(struct walk *w, struct mt_leaks *out, const struct mt_leak_options *o,
                               struct mt_error *err)
 {
     size_t places = lay_out_places(w, out);
     w->row_of = mt_mem_zalloc(w->s->n_stacks, sizeof *w->row_of);
-    if (!w->row_of || !walk_curves(w, out, places)) {
+    w->held = mt_mem_zalloc(w->r->n, sizeof *w->held);
+    if (!w->row_of || !w->held || !walk_curves(w, out, places)) {
         return mt_fail_nomem(err);
     }
+    MT_TRY(mt_held_find(w->held, w->r, &out->periods, err));
+    sum_held(w, out);
     MT_TRY(judge_stacks(w, out, places, err));
     MT_TRY(judge_rest(w, out, places, err));
     conclude(out, o);
     return MT_OK;
-}
-
-bool mt_leaks_is_fill(const struct mt_leaks *l)
-{
-    enum { FEW_EVENTS = 8 };
-    const struct mt_periods *p = &l->periods;
-    size_t n = mt_periods_count(p);
-    return n > 0 && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS;
 }
 
 /* A fill that does not last is none of a leak: at the end of the trace at least a quarter of what
@@ -424,7 +451,7 @@ bool mt_leaks_is_fill(const struct mt_leaks *l)
 static void take_back_fill(struct mt_leaks *out, const struct mt_replay *r)
 {
     const struct mt_periods *p = &out->periods;
-    if (out->verdict != MT_LEAK_YES || !mt_leaks_is_fill(out)) {
+    if (out->reason != MT_LEAK_FILL) {
         return;
     }
     uint64_t begin = 0, end = 0;
@@ -468,6 +495,7 @@ enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
     }
     table_release(&w.t);
     mt_mem_free(w.row_of);
+    mt_mem_free(w.held);
     return status;
 }
 

@@ -26,11 +26,15 @@ enum mt_leak_reason {
     MT_LEAK_NO_PERIOD,
     MT_LEAK_ONE_PASS,  /* the model is called once */
     MT_LEAK_TOO_SHORT, /* fewer whole periods than MT_PERIODS_NEEDED */
-    MT_LEAK_LAYERS,  /* only sizes tell what repeats, and each round keeps most of what it takes: it
-                        may be the layers of one pass */
+    MT_LEAK_FILL,   /* every round takes a block and gives none back: taking what it needs looks so,
+                       as the loading of weights does, and so does a leak */
+    MT_LEAK_LAYERS, /* only sizes tell what repeats, and each round keeps most of what it takes: it
+                       may be the layers of one pass */
     MT_LEAK_REGROWN, /* in a program that does not learn: as many tensors, each time larger; a cache
                         of what was generated looks so, and a list that grows */
     MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls */
+    MT_LEAK_HELD,       /* what rises is cuBLAS's workspaces, or lies in private pools, which CUDA
+                           graphs and MemPools keep */
     MT_LEAK_FLAT,       /* nothing rises in every third of the run */
     MT_LEAK_FILLED, /* something rose and then stayed, and all memory with it: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
@@ -60,6 +64,8 @@ struct mt_leaks {
     int64_t reserved_bytes_per_step;
     double fit; /* R squared of a straight line through what rises; 0 without */
     MT_VEC(struct mt_growth) stacks; /* fastest first */
+    uint64_t held_bytes;   /* HELD: so much more at the end of the last whole period than at that of
+                              the first */
     uint64_t filled_bytes; /* FILLED: what the largest cache holds; GIVEN_BACK: what was filled */
     uint64_t given_back_bytes; /* GIVEN_BACK: how much of it */
     uint32_t filled_stack;
@@ -84,10 +90,6 @@ enum mt_status mt_leaks_find(struct mt_leaks *out, const struct mt_snapshot *s,
                              const struct mt_replay *r, struct mt_filtered *f,
                              const struct mt_leak_options *o, struct mt_error *err) MT_NODISCARD;
 void mt_leaks_release(struct mt_leaks *l);
-
-/* Whether the steps are of a few events each: a program that only fills the card, one block after
- * the other, looks like that. */
-bool mt_leaks_is_fill(const struct mt_leaks *l);
 
 /* ---- short lives and pending frees ---- */
 

@@ -16,6 +16,7 @@ struct site {
     uint32_t stack;       /* the first seen */
     uint32_t allocs;      /* made there */
     uint32_t runs;        /* of allocations with nothing between */
+    uint32_t kept;        /* of them, alive when the next backward pass begins */
     uint32_t first, last; /* events */
 };
 
@@ -64,11 +65,35 @@ static bool collect_sites(struct search *x)
     return true;
 }
 
+/* From the end to the beginning: what is alive when the next backward pass begins is kept for it.
+ */
+static void count_kept(struct search *x)
+{
+    uint32_t backward = MT_NEVER; /* the next event of one */
+    for (size_t i = x->r->n; i-- > 0;) {
+        uint32_t stack = x->r->events[i].stack;
+        if (!mt_event_allocates(&x->r->events[i])) {
+            continue;
+        }
+        if (mt_stack_role_of(x->roles, stack) == MT_ROLE_BACKWARD) {
+            backward = (uint32_t)i;
+        }
+        const struct mt_stack_role *role = &x->roles->of[stack];
+        if (role->role == MT_ROLE_MODULE && backward != MT_NEVER && x->r->partner[i] > backward) {
+            x->sites.v[*mt_idmap_find(&x->ids, role->site)].kept++;
+        }
+    }
+}
+
+/* A program that learns is in its training, however much it evaluates or generates between. */
 static const struct site *busiest(const struct search *x)
 {
     const struct site *best = NULL;
     for (size_t i = 0; i < x->sites.n; i++) {
-        best = !best || x->sites.v[i].allocs > best->allocs ? &x->sites.v[i] : best;
+        const struct site *k = &x->sites.v[i];
+        bool more =
+            best && (k->kept != best->kept ? k->kept > best->kept : k->allocs > best->allocs);
+        best = !best || more ? k : best;
     }
     return best;
 }
@@ -152,6 +177,9 @@ enum mt_status mt_passes_find(struct mt_passes *out, const struct mt_stack_roles
 {
     struct search x = {.roles = roles, .r = roles->replay, .s = roles->replay->snapshot};
     bool ok = collect_sites(&x);
+    if (ok) {
+        count_kept(&x);
+    }
     const struct site *site = ok ? busiest(&x) : NULL;
     if (site && roles->of[site->stack].leaf) {
         const struct site *outer = outermost(&x, site);

@@ -9,7 +9,8 @@
 
 /*
  * Fills `out` with the calls of the model, in order. The model is what most allocations are made
- * by: one forward(), called from one function of the program as the outermost nn.Module. A call
+ * by, of those that a backward pass finds alive where there is one: one forward(), called from one
+ * function of the program as the outermost nn.Module. A call
  * begins where its first line allocates after something else did, so N calls are N, however many
  * layers run inside; calls one right after the other are told apart by the first and the last line
  * of the model's forward(). Where the program calls PyTorch's own layers itself, as generation

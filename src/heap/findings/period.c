@@ -134,6 +134,17 @@ static bool rise_and_fall(const struct round *rounds, size_t n)
     return top - ends > 2 * moves;
 }
 
+/* Each round keeps more than half of what memory moves in it, and none gives it back. */
+static bool keep_and_rise(const struct round *rounds, size_t n)
+{
+    uint64_t moves = 0;
+    for (size_t i = 0; i < n; i++) {
+        moves += rounds[i].high - rounds[i].low;
+    }
+    uint64_t first = rounds[0].low, last = rounds[n - 1].low;
+    return n > 1 && last > first && last - first > moves / 2;
+}
+
 /* Without call stacks nothing else tells layers from steps. */
 static enum mt_status drop_layers(struct mt_periods *p, const struct mt_replay *r,
                                   struct mt_error *err)
@@ -146,6 +157,7 @@ static enum mt_status drop_layers(struct mt_periods *p, const struct mt_replay *
     if (n) {
         find_rounds(rounds, p, r);
     }
+    p->may_be_layers = n && keep_and_rise(rounds, n);
     if (n && rise_and_fall(rounds, n)) {
         mt_vec_release(&p->bounds);
         p->source = MT_PERIOD_NONE;

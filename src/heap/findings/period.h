@@ -36,8 +36,10 @@ struct mt_periods {
     /* Calls of the model; none where no stack tells them. With an optimizer or several models a
      * step may have several. */
     struct mt_passes passes;
-    bool of_frames; /* DETECTED by lines of code; else by sizes alone */
-    bool learns;    /* the trace has a backward pass */
+    bool of_frames;     /* DETECTED by lines of code; else by sizes alone */
+    bool may_be_layers; /* of sizes alone, and each keeps most of what it takes: steps that leak, or
+                           the layers of one pass */
+    bool learns;        /* the trace has a backward pass */
 };
 
 /* Fewer whole periods than this say nothing about growth. */

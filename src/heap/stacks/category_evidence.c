@@ -19,12 +19,12 @@
 #include <stdlib.h>
 
 #include "support/hash.h"
-#include "torch/torch_rules.h"
 #include "support/mem.h"
 #include "support/vec.h"
 
 #include "heap/findings/passes.h"
 #include "heap/stacks/stack_roles.h"
+#include "heap/stacks/workspaces.h"
 
 struct weighing {
     struct mt_categories *c;
@@ -103,24 +103,18 @@ static void apply_lifetimes(struct weighing *x)
 
 /* ---- workspaces ---- */
 
-static bool is_workspace_size(uint64_t size)
+static enum mt_status mark_workspaces(struct weighing *x, struct mt_error *err)
 {
-    return size == MT_TORCH_WORKSPACE_HOPPER || size == MT_TORCH_WORKSPACE;
+    struct mt_events_list found = {0};
+    enum mt_status status = mt_workspaces_find(&found, &x->roles, &x->passes, x->c->fixed, err);
+    for (size_t i = 0; status == MT_OK && i < found.n; i++) {
+        x->c->events[found.v[i]] = MT_CATEGORY_WORKSPACE;
+    }
+    mt_vec_release(&found);
+    return status;
 }
 
-enum { LT_NEAR = 8 /* events between the workspaces of one call */ };
-
-/* Never freed, by stack, size and stream; of those of before the last call of the model alone too.
- */
-struct kept {
-    struct mt_idmap all, old;
-    uint32_t last_pass; /* event */
-};
-
-static uint64_t twin_key(const struct mt_event *e)
-{
-    return mt_hash_mix(e->size, (uint64_t)e->stack << 16 | e->stream);
-}
+/* ---- sizes ---- */
 
 static bool count_key(struct mt_idmap *counts, uint64_t key)
 {
@@ -131,77 +125,6 @@ static bool count_key(struct mt_idmap *counts, uint64_t key)
     }
     return mt_idmap_put(counts, key, 1);
 }
-
-static bool collect_kept(struct kept *k, const struct weighing *x)
-{
-    bool ok = true;
-    k->last_pass = x->passes.n ? x->passes.v[x->passes.n - 1].begin : 0;
-    for (size_t i = 0; ok && i < x->r->n; i++) {
-        const struct mt_event *e = &x->r->events[i];
-        if (is_alloc(x, i) && x->r->partner[i] == MT_NEVER &&
-            (is_workspace_size(e->size) || e->size == MT_TORCH_WORKSPACE_LT)) {
-            ok = count_key(&k->all, twin_key(e)) &&
-                 (i >= k->last_pass || count_key(&k->old, twin_key(e)));
-        }
-    }
-    return ok;
-}
-
-/* Whether another allocation of that stack and size is alive to the end as well, so that it may be
- * the program's own. What a step leaves behind at the end is no twin of what outlived steps. */
-static bool has_twin(const struct kept *k, const struct weighing *x, size_t i)
-{
-    const struct mt_idmap *of = i < k->last_pass ? &k->old : &k->all;
-    const uint32_t *n = mt_idmap_find(of, twin_key(&x->r->events[i]));
-    return n && *n > 1;
-}
-
-/* The small one of cuBLASLt, asked for within the same call. */
-static void mark_lt(struct weighing *x, const struct kept *kept, size_t i)
-{
-    size_t from = i > LT_NEAR ? i - LT_NEAR : 0;
-    for (size_t k = from; k < x->r->n && k <= i + LT_NEAR; k++) {
-        const struct mt_event *e = &x->r->events[k];
-        if (is_alloc(x, k) && e->size == MT_TORCH_WORKSPACE_LT &&
-            e->stack == x->r->events[i].stack && x->r->partner[k] == MT_NEVER &&
-            !has_twin(kept, x, k)) {
-            x->c->events[k] = MT_CATEGORY_WORKSPACE;
-            return;
-        }
-    }
-}
-
-/* Told by compiled frames; else by the size of what is taken inside of the model or its backward
- * pass, never freed, once: at most one of each for a stream. */
-static bool find_workspaces(struct weighing *x)
-{
-    struct mt_idmap seen = {0}; /* stream and role */
-    struct kept kept = {.last_pass = 0};
-    bool ok = collect_kept(&kept, x);
-    for (size_t i = 0; ok && i < x->r->n; i++) {
-        if (!is_alloc(x, i) || is_fixed(x, i)) {
-            continue;
-        }
-        const struct mt_event *e = &x->r->events[i];
-        enum mt_role role = role_at(x, i);
-        uint64_t key = (uint64_t)e->stream << 8 | (uint64_t)role;
-        bool may = (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) &&
-                   is_workspace_size(e->size) && x->r->partner[i] == MT_NEVER;
-        if (role == MT_ROLE_WORKSPACE) {
-            x->c->events[i] = MT_CATEGORY_WORKSPACE;
-        } else if (may && !mt_idmap_find(&seen, key) && !has_twin(&kept, x, i)) {
-            ok = mt_idmap_put(&seen, key, 1);
-            x->c->events[i] = MT_CATEGORY_WORKSPACE;
-            mark_lt(x, &kept, i);
-        }
-    }
-    mt_idmap_release(&seen);
-    mt_idmap_release(&kept.all);
-    mt_idmap_release(&kept.old);
-    return ok;
-}
-
-/* ---- sizes ---- */
 
 /* The event after which most memory is held by gradients. */
 static size_t fullest_of_gradients(const struct weighing *x)
@@ -346,8 +269,9 @@ static enum mt_status weigh(struct weighing *x, struct mt_error *err)
     MT_TRY(mt_stack_roles_init(&x->roles, x->r, err));
     MT_TRY(mt_passes_find(&x->passes, &x->roles, err));
     apply_lifetimes(x);
-    bool ok = find_workspaces(x);
-    if (ok && (x->unknown || x->r->ghosts.n)) {
+    MT_TRY(mark_workspaces(x, err));
+    bool ok = true;
+    if ((x->unknown || x->r->ghosts.n)) {
         find_inputs(x);
         ok = collect_gradients(x) && sort_ghosts(x) && sort_unnamed(x, true) &&
              sort_unnamed(x, false);

@@ -33,6 +33,12 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
         mt_sentence_add(b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
                         steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
         break;
+    case MT_LEAK_FILL:
+        mt_sentence_add(b,
+                        "each round keeps %s and gives back little; a program that takes what it "
+                        "needs looks so, and so does a leak",
+                        mt_report_size(r, rate).s);
+        break;
     case MT_LEAK_LAYERS:
         mt_sentence_add(b, "live memory grows, but without call stacks the layers of one pass look "
                            "like steps that keep memory");
@@ -45,6 +51,12 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
     case MT_LEAK_OUTWEIGHED:
         mt_sentence_add(b,
                         "some lines hold more from step to step, but live memory as a whole falls");
+        break;
+    case MT_LEAK_HELD:
+        mt_sentence_add(b,
+                        "what grows, by %s, is cuBLAS's workspaces, one a stream, or lies in "
+                        "private pools, which CUDA graphs and MemPools keep",
+                        mt_report_size(r, l->held_bytes).s);
         break;
     case MT_LEAK_FLAT:
         mt_sentence_add(b, "what stays alive from step to step does not grow");
@@ -432,12 +444,19 @@ static bool live_rises(const struct mt_leaks *l)
     return reserved > l->reserved.v[0] && rose >= (reserved - l->reserved.v[0]) / 2;
 }
 
+/* Growth that is seen but may be right is not told better by a longer trace. */
+static bool more_would_tell(enum mt_leak_reason reason)
+{
+    return reason == MT_LEAK_NO_PERIOD || reason == MT_LEAK_ONE_PASS ||
+           reason == MT_LEAK_TOO_SHORT || reason == MT_LEAK_LAYERS || reason == MT_LEAK_REGROWN;
+}
+
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
                          const struct mt_leaks *l)
 {
     if (l->verdict == MT_LEAK_YES) {
         print_causes(r, s);
-    } else if (l->verdict == MT_LEAK_UNKNOWN && l->reason != MT_LEAK_NO_EVENTS) {
+    } else if (more_would_tell(l->reason)) {
         fputc('\n', r->out);
         mt_report_prose(r, 0,
                         "Record more steps, or say where a step begins: --period ANNOTATION or "

@@ -56,7 +56,14 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
                    x->device, mt_count_text(x->rows.n).s, noun_of(x), mt_color_end(r),
                    b.n ? mt_buf_view(&b).p : "");
     if (passes > x->rows.n) {
-        mt_report_line(r, 2, "  the model is called %s times in them", mt_count_text(passes).s);
+        mt_report_line(r, 2, "  the model is called %s times in %s", mt_count_text(passes).s,
+                       x->rows.n == 1 ? "it" : "them");
+    }
+    if (x->periods.may_be_layers) {
+        mt_report_prose(
+            r, 4,
+            "  without call stacks these may be the layers of one pass: each keeps most "
+            "of what it takes; --period says what a step is");
     }
     bool failed = b.failed;
     mt_buf_release(&b);

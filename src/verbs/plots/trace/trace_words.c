@@ -205,6 +205,9 @@ bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
     } else if (l->reason == MT_LEAK_BELOW_LINE) {
         mt_buf_printf(b, "Grows by %s a step, too little to be counted as a leak",
                       mt_size_text((uint64_t)l->bytes_per_step, f).s);
+    } else if (l->reason == MT_LEAK_HELD) {
+        mt_buf_printf(b, "Grows by %s of private pools and workspaces",
+                      mt_size_text(l->held_bytes, f).s);
     } else if (l->reason == MT_LEAK_FILLED && p->replay->ghost_bytes > 0) {
         return false; /* it may have taken the place of what is older than the trace */
     } else if (l->reason == MT_LEAK_FILLED) {
