@@ -32,7 +32,10 @@ static void add_begin(struct mt_buf *b, const struct mt_report *r, const struct 
 static const char *noun_of(const struct mt_trace_steps *x)
 {
     bool pass = x->periods.passes.n == 1 && x->rows.n == 1;
-    return pass ? "pass of the model" : x->rows.n == 1 ? "step" : "steps";
+    return pass                       ? "pass of the model"
+           : x->periods.may_be_layers ? "rounds"
+           : x->rows.n == 1           ? "step"
+                                      : "steps";
 }
 
 static enum mt_status print_head(const struct mt_report *r, const struct mt_snapshot *s,
