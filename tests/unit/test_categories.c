@@ -281,6 +281,10 @@ START_TEST(older_memory_by_sizes)
     ck_assert_uint_eq(r.ghosts.n, MT_COUNT(WANT));
     for (size_t i = 0; i < MT_COUNT(WANT); i++) {
         ck_assert_int_eq(mt_category_of_ghost(&c, &r.ghosts.v[i]), WANT[i]);
+        if (WANT[i] != MT_CATEGORY_UNKNOWN) {
+            ck_assert_int_eq(mt_sureness_of_ghost(&c, &r.ghosts.v[i]),
+                             WANT[i] == MT_CATEGORY_PARAMETER ? MT_SURE_MEDIUM : MT_SURE_LOW);
+        }
     }
     mt_categories_release(&c);
     mt_replay_release(&r);
@@ -299,5 +303,21 @@ START_TEST(words)
 }
 END_TEST
 
+START_TEST(confidence)
+{
+    enum mt_category c;
+    enum mt_sureness sure;
+    ck_assert(mt_category_read(MT_STR("gradient~medium"), &c, &sure));
+    ck_assert_int_eq(c, MT_CATEGORY_GRADIENT);
+    ck_assert_int_eq(sure, MT_SURE_MEDIUM);
+    ck_assert(mt_category_read(MT_STR("buffer"), &c, &sure));
+    ck_assert_int_eq(sure, MT_SURE_HIGH);
+    ck_assert(!mt_category_read(MT_STR("gradient~none"), &c, &sure));
+    ck_assert_int_eq(mt_sureness_of((uint64_t[]){9, 1, 90}), MT_SURE_HIGH);
+    ck_assert_int_eq(mt_sureness_of((uint64_t[]){9, 11, 80}), MT_SURE_MEDIUM);
+    ck_assert_int_eq(mt_sureness_of((uint64_t[]){11, 9, 80}), MT_SURE_LOW);
+}
+END_TEST
+
 UNIT_MAIN("categories", shipped_rules, own_rules_go_first, bad_rules, lifetimes_decide,
-          evidence_of_a_step, evidence_of_sizes, older_memory_by_sizes, words)
+          evidence_of_a_step, evidence_of_sizes, older_memory_by_sizes, words, confidence)

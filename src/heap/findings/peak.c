@@ -128,6 +128,7 @@ struct held {
     uint32_t stack, key;
     uint32_t event; /* as in mt_peak_row */
     enum mt_category category;
+    enum mt_sureness sure;
     bool old;
 };
 
@@ -167,6 +168,7 @@ static bool add(struct holder *h, const struct held *m)
     h->out->bytes += m->size;
     h->out->count++;
     h->out->by_category[m->category] += m->size;
+    h->out->sure[m->category][m->sure] += m->size;
     return true;
 }
 
@@ -192,8 +194,11 @@ static bool add_event(struct holder *h, uint32_t i)
                      .size = e->size,
                      .stack = e->stack,
                      .event = (uint32_t)global + 1,
-                     .category = h->o->rules ? (enum mt_category)h->categories.events[i]
-                                             : MT_CATEGORY_UNKNOWN};
+                     .category = MT_CATEGORY_UNKNOWN};
+    if (h->o->rules) {
+        m.category = (enum mt_category)h->categories.events[i];
+        m.sure = (enum mt_sureness)h->categories.events_sure[i];
+    }
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = e->stream; break;
     case MT_BY_POOL: m.key = h->pools.of[i]; break;
@@ -217,7 +222,11 @@ static uint32_t ghost_stream(const struct holder *h, const struct mt_ghost *g)
 static bool add_ghost(struct holder *h, const struct mt_ghost *g)
 {
     struct held m = {.addr = g->addr, .size = g->size, .stack = g->stack, .old = true};
-    m.category = h->o->rules ? mt_category_of_ghost(&h->categories, g) : MT_CATEGORY_UNKNOWN;
+    m.category = MT_CATEGORY_UNKNOWN;
+    if (h->o->rules) {
+        m.category = mt_category_of_ghost(&h->categories, g);
+        m.sure = mt_sureness_of_ghost(&h->categories, g);
+    }
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = ghost_pool_key(h, g); break;

@@ -62,6 +62,7 @@ struct mt_peak {
     uint64_t preexisting_bytes; /* alive before the first event, whether or not at the moment */
     uint64_t reserved_bytes;    /* of the device at the moment, whatever the filter */
     uint64_t by_category[MT_CATEGORY_COUNT];
+    uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT]; /* the same by what it is known from */
     MT_VEC(struct mt_peak_row) rows; /* most bytes first */
     uint64_t left_out;               /* allocations alive at the moment that the filter hides */
 };

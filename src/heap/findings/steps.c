@@ -275,12 +275,15 @@ static void sum_categories(struct mt_trace_steps *x, const struct mt_categories 
     for (size_t i = 0; i < done && i < r->n; i++) {
         if (mt_event_allocates(&r->events[i]) && r->partner[i] >= done) {
             x->by_category[c->events[i]] += r->events[i].size;
+            x->sure[c->events[i]][c->events_sure[i]] += r->events[i].size;
         }
     }
     for (size_t i = 0; i < r->ghosts.n; i++) {
         const struct mt_ghost *g = &r->ghosts.v[i];
         bool alive = g->freed == MT_NEVER || g->freed >= done;
-        x->by_category[mt_category_of_ghost(c, g)] += alive ? g->size : 0;
+        enum mt_category category = mt_category_of_ghost(c, g);
+        x->by_category[category] += alive ? g->size : 0;
+        x->sure[category][mt_sureness_of_ghost(c, g)] += alive ? g->size : 0;
     }
     for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
         x->at_bytes += x->by_category[k];

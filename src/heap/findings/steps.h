@@ -98,6 +98,7 @@ struct mt_trace_steps {
     size_t at_event;
     uint64_t at_bytes;
     uint64_t by_category[MT_CATEGORY_COUNT];
+    uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT]; /* the same by what it is known from */
 };
 
 /*

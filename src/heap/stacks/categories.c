@@ -37,6 +37,47 @@ enum mt_category mt_category_parse(struct mt_str word)
     return (enum mt_category)c;
 }
 
+const char *mt_sureness_name(enum mt_sureness s)
+{
+    static const char *const NAMES[MT_SURE_COUNT] = {"low", "medium", "high"};
+    return NAMES[s];
+}
+
+struct mt_str mt_category_told(enum mt_category c, enum mt_sureness s)
+{
+    static const char *const TOLD[MT_CATEGORY_COUNT][MT_SURE_COUNT] = {
+#define X(name, word) [MT_CATEGORY_##name] = {word "~low", word "~medium", word},
+        MT_CATEGORY_MAP(X)
+#undef X
+    };
+    return mt_str_from(TOLD[c][s]);
+}
+
+bool mt_category_read(struct mt_str word, enum mt_category *c, enum mt_sureness *s)
+{
+    for (int k = 0; k < MT_CATEGORY_COUNT * MT_SURE_COUNT; k++) {
+        *c = (enum mt_category)(k / MT_SURE_COUNT);
+        *s = (enum mt_sureness)(k % MT_SURE_COUNT);
+        if (mt_str_equal(word, mt_category_told(*c, *s))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum mt_sureness mt_sureness_of(const uint64_t bytes[MT_SURE_COUNT])
+{
+    uint64_t all = 0, reached = 0;
+    for (int k = 0; k < MT_SURE_COUNT; k++) {
+        all += bytes[k];
+    }
+    int level = MT_SURE_HIGH;
+    for (reached = bytes[level]; level > MT_SURE_LOW && reached < all - all / 10;) {
+        reached += bytes[--level];
+    }
+    return (enum mt_sureness)level;
+}
+
 /* ---- rules ---- */
 
 enum test { TEST_FILE, TEST_NAME, TEST_ANNOTATION, TEST_COUNT };
@@ -133,7 +174,7 @@ static enum mt_status parse_line(struct mt_rules *r, struct mt_str line, size_t 
         mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "rule in line %zu: '%.*s' is not a category", number,
                 (int)(word.n < 60 ? word.n : 60), word.p);
         return mt_hint(err, "categories: unknown input temporary activation gradient "
-                            "autograd_detail parameter optimizer_state kv_cache workspace");
+                            "autograd_detail parameter optimizer_state kv_cache workspace buffer");
     }
     MT_TRY(parse_tests(line, number, &rule, err));
     return mt_vec_push(&r->list, rule) ? MT_OK : mt_fail_nomem(err);
@@ -354,16 +395,21 @@ static bool has_frames(const struct mt_snapshot *s, uint32_t stack)
 }
 
 /* The first guess, before lifetimes. */
-static unsigned char guess(const struct sorter *x, size_t global, const struct mt_event *e)
+static unsigned char guess(const struct sorter *x, size_t global, const struct mt_event *e,
+                           unsigned char *sure)
 {
+    *sure = MT_SURE_HIGH;
     uint32_t word = mt_event_column_get(x->s, global, MT_COLUMN_CATEGORY);
-    enum mt_category told = word ? mt_category_parse(mt_snapshot_str(x->s, word)) : 0;
-    if (word && told < MT_CATEGORY_COUNT) {
+    enum mt_category told;
+    enum mt_sureness how;
+    if (word && mt_category_read(mt_snapshot_str(x->s, word), &told, &how)) {
+        *sure = (unsigned char)how;
         return (unsigned char)told;
     }
     if (x->c->stacks[e->stack]) {
         return x->c->stacks[e->stack];
     }
+    *sure = MT_SURE_MEDIUM;
     if (x->around) {
         return x->around;
     }
@@ -382,22 +428,27 @@ static void sort_events(struct sorter *x)
     for (size_t i = 0; i < r->n; i++) {
         if (mt_event_allocates(&r->events[i])) {
             look_around(x, r->events[i].time_us);
-            x->c->events[i] = guess(x, base + i, &r->events[i]);
+            x->c->events[i] = guess(x, base + i, &r->events[i], &x->c->events_sure[i]);
         }
     }
 }
 
 /* By its block's key `category` (mt_view_keep_categories), else by its stack. */
-static enum mt_category guess_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+static enum mt_category guess_ghost(const struct mt_categories *c, const struct mt_ghost *g,
+                                    unsigned char *sure)
 {
+    *sure = MT_SURE_HIGH;
     const struct mt_snapshot *s = c->replay->snapshot;
     uint32_t extra = g->block != MT_NEVER ? s->blocks[g->block].extra : 0;
     for (; extra; extra = s->extras[extra].next) {
         const struct mt_value *v = &s->values[s->extras[extra].value];
         if (v->kind == MT_VALUE_STR &&
             mt_str_equal(mt_snapshot_str(s, s->extras[extra].key), MT_STR("category"))) {
-            enum mt_category told = mt_category_parse(mt_snapshot_str(s, v->u.id));
-            return told < MT_CATEGORY_COUNT ? told : MT_CATEGORY_UNKNOWN;
+            enum mt_category told;
+            enum mt_sureness how;
+            bool reads = mt_category_read(mt_snapshot_str(s, v->u.id), &told, &how);
+            *sure = (unsigned char)(reads ? how : MT_SURE_HIGH);
+            return reads ? told : MT_CATEGORY_UNKNOWN;
         }
     }
     return (enum mt_category)c->stacks[g->stack];
@@ -410,11 +461,14 @@ enum mt_status mt_categories_find(struct mt_categories *c, const struct mt_rules
     struct sorter x = {.c = c, .rules = rules, .s = r->snapshot};
     c->events = mt_mem_zalloc(r->n ? r->n : 1, 1);
     c->ghosts = mt_mem_zalloc(r->ghosts.n ? r->ghosts.n : 1, 1);
-    if (!c->events || !c->ghosts || !sort_stacks(c, rules, r)) {
+    c->events_sure = mt_mem_zalloc(r->n ? r->n : 1, 1);
+    c->ghosts_sure = mt_mem_zalloc(r->ghosts.n ? r->ghosts.n : 1, 1);
+    if (!c->events || !c->ghosts || !c->events_sure || !c->ghosts_sure ||
+        !sort_stacks(c, rules, r)) {
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < r->ghosts.n; i++) {
-        c->ghosts[i] = (unsigned char)guess_ghost(c, &r->ghosts.v[i]);
+        c->ghosts[i] = (unsigned char)guess_ghost(c, &r->ghosts.v[i], &c->ghosts_sure[i]);
     }
     enum mt_status status =
         mt_annotation_cursor_init(&x.at, r->snapshot, r->device, says_category, &x, err);
@@ -431,11 +485,18 @@ enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struc
     return (enum mt_category)c->ghosts[g - c->replay->ghosts.v];
 }
 
+enum mt_sureness mt_sureness_of_ghost(const struct mt_categories *c, const struct mt_ghost *g)
+{
+    return (enum mt_sureness)c->ghosts_sure[g - c->replay->ghosts.v];
+}
+
 void mt_categories_release(struct mt_categories *c)
 {
     mt_mem_free(c->stacks);
     mt_mem_free(c->fixed);
     mt_mem_free(c->events);
     mt_mem_free(c->ghosts);
+    mt_mem_free(c->events_sure);
+    mt_mem_free(c->ghosts_sure);
     *c = (struct mt_categories){0};
 }

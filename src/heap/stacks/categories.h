@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What memory is for, in the eight words of PyTorch's profiler (torch.profiler._memory_profiler,
- * Category; as of 2.11) and two of memtool's own: kv_cache, which serving is full of, and
- * workspace, what cuBLAS takes for itself. A snapshot does not say it, so rules guess it from call
- * stacks and annotations; what no rule knows is `unknown`, and reports always show how much that
- * is.
+ * Category; as of 2.11) and three of memtool's own: kv_cache, which serving is full of, workspace,
+ * what cuBLAS takes for itself, and buffer, what a model keeps beside its parameters. A snapshot
+ * does not say it, so rules guess it from call stacks and annotations; what no rule knows is
+ * `unknown`, and reports always show how much that is.
  */
 #ifndef MEMTOOL_HEAP_STACKS_CATEGORIES_H
 #define MEMTOOL_HEAP_STACKS_CATEGORIES_H
@@ -24,7 +24,8 @@
     X(PARAMETER, "parameter")                                                                      \
     X(OPTIMIZER_STATE, "optimizer_state")                                                          \
     X(KV_CACHE, "kv_cache")                                                                        \
-    X(WORKSPACE, "workspace")
+    X(WORKSPACE, "workspace")                                                                      \
+    X(BUFFER, "buffer")
 
 enum mt_category {
 #define X(name, word) MT_CATEGORY_##name,
@@ -36,6 +37,25 @@ enum mt_category {
 const char *mt_category_name(enum mt_category c);
 /* MT_CATEGORY_COUNT for any other word. */
 enum mt_category mt_category_parse(struct mt_str word);
+
+/* What a category is known from. */
+enum mt_sureness {
+    MT_SURE_LOW,    /* sizes alone */
+    MT_SURE_MEDIUM, /* the place in the program, lifetimes or sizes, where no call stack names it */
+    MT_SURE_HIGH,   /* the file, the user's rules, or the call stack says it */
+    MT_SURE_COUNT
+};
+/* "low", "medium", "high". */
+const char *mt_sureness_name(enum mt_sureness s);
+
+/* The word that a file says it with: "parameter", of which memtool is less sure "parameter~medium".
+ */
+struct mt_str mt_category_told(enum mt_category c, enum mt_sureness s);
+/* Reads one; false: it is none. */
+bool mt_category_read(struct mt_str word, enum mt_category *c, enum mt_sureness *s);
+
+/* How sure a category is whose bytes are known so: what nine tenths of them reach. */
+enum mt_sureness mt_sureness_of(const uint64_t bytes[MT_SURE_COUNT]);
 
 /* ---- rules ---- */
 
@@ -66,6 +86,7 @@ struct mt_categories {
     bool *fixed;           /* by stack id: the user's own rule fits it */
     unsigned char *events; /* enum mt_category by event; 0 where it is no alloc */
     unsigned char *ghosts; /* enum mt_category by index of replay->ghosts */
+    unsigned char *events_sure, *ghosts_sure; /* enum mt_sureness of both */
 };
 
 /*
@@ -82,5 +103,6 @@ void mt_categories_release(struct mt_categories *c);
 
 /* Of one of c->replay->ghosts. */
 enum mt_category mt_category_of_ghost(const struct mt_categories *c, const struct mt_ghost *g);
+enum mt_sureness mt_sureness_of_ghost(const struct mt_categories *c, const struct mt_ghost *g);
 
 #endif

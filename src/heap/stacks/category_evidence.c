@@ -53,6 +53,12 @@ static bool is_fixed(const struct weighing *x, size_t i)
     return x->c->fixed[x->r->events[i].stack];
 }
 
+static void set(struct weighing *x, size_t i, enum mt_category category, enum mt_sureness sure)
+{
+    x->c->events[i] = (unsigned char)category;
+    x->c->events_sure[i] = (unsigned char)sure;
+}
+
 /* ---- lifetimes ---- */
 
 /* When each part of the program allocates next; MT_NEVER: not again. */
@@ -77,7 +83,8 @@ static void judge_life(struct weighing *x, size_t i, const struct next *next)
     /* Of a step that ended in a refusal nothing has been freed yet. */
     bool outlives =
         next->model == MT_NEVER ? end == MT_NEVER && !x->ends_in_oom : end > next->model;
-    *c = outlives ? MT_CATEGORY_OPTIMIZER_STATE : MT_CATEGORY_TEMPORARY;
+    enum mt_sureness sure = *c == MT_CATEGORY_UNKNOWN ? MT_SURE_MEDIUM : MT_SURE_HIGH;
+    set(x, i, outlives ? MT_CATEGORY_OPTIMIZER_STATE : MT_CATEGORY_TEMPORARY, sure);
 }
 
 /* From the end to the beginning: which part of the program allocates next. */
@@ -108,7 +115,8 @@ static enum mt_status mark_workspaces(struct weighing *x, struct mt_error *err)
     struct mt_events_list found = {0};
     enum mt_status status = mt_workspaces_find(&found, &x->roles, &x->passes, x->c->fixed, err);
     for (size_t i = 0; status == MT_OK && i < found.n; i++) {
-        x->c->events[found.v[i]] = MT_CATEGORY_WORKSPACE;
+        bool told = role_at(x, found.v[i]) == MT_ROLE_WORKSPACE;
+        set(x, found.v[i], MT_CATEGORY_WORKSPACE, told ? MT_SURE_HIGH : MT_SURE_MEDIUM);
     }
     mt_vec_release(&found);
     return status;
@@ -206,6 +214,8 @@ static bool sort_ghosts(struct weighing *x)
         if (x->c->ghosts[i] == MT_CATEGORY_UNKNOWN && want) {
             const uint32_t *n = mt_idmap_find(&used, size);
             x->c->ghosts[i] = (unsigned char)call_nth(n ? *n : 0, *want);
+            bool first = x->c->ghosts[i] == MT_CATEGORY_PARAMETER;
+            x->c->ghosts_sure[i] = first ? MT_SURE_MEDIUM : MT_SURE_LOW;
             ok = count_key(&used, size);
         }
     }
@@ -235,14 +245,55 @@ static bool sort_unnamed(struct weighing *x, bool before_backward)
     for (size_t i = 0; ok && i < x->r->n; i++) {
         ok = !is_open(x, i, before_backward) || match_add(&m, x, x->r->events[i].size);
     }
-    unsigned char name = before_backward ? MT_CATEGORY_PARAMETER : MT_CATEGORY_OPTIMIZER_STATE;
+    enum mt_category name = before_backward ? MT_CATEGORY_PARAMETER : MT_CATEGORY_OPTIMIZER_STATE;
     for (size_t i = 0; ok && match_holds(&m, x) && i < x->r->n; i++) {
         if (is_open(x, i, before_backward) && mt_idmap_find(&x->gradients, x->r->events[i].size)) {
-            x->c->events[i] = name;
+            set(x, i, name, MT_SURE_MEDIUM);
         }
     }
     mt_idmap_release(&m.sizes);
     return ok;
+}
+
+/* ---- buffers ---- */
+
+/* The line of nn.Module._apply that asks for memory: of two that do, the first moves parameters,
+ * the last buffers. 0: the stack has none. */
+static int32_t line_of_apply(const struct mt_snapshot *s, uint32_t stack)
+{
+    for (uint32_t k = 0; k < s->stacks[stack].n; k++) { /* from inside */
+        const struct mt_frame *f = &s->frames[s->stack_frames[s->stacks[stack].first + k]];
+        if (mt_str_equal(mt_frame_function(s, f), MT_STR("_apply")) &&
+            mt_path_contains(mt_frame_path(s, f), MT_STR("torch/nn/modules/module.py"))) {
+            return f->line;
+        }
+    }
+    return 0;
+}
+
+static bool may_be_buffer(const struct weighing *x, size_t i)
+{
+    return is_alloc(x, i) && !is_fixed(x, i) && x->c->events[i] == MT_CATEGORY_PARAMETER;
+}
+
+static bool find_buffers(struct weighing *x)
+{
+    const struct mt_snapshot *s = x->r->snapshot;
+    int32_t *lines = mt_mem_zalloc(s->n_stacks ? s->n_stacks : 1, sizeof *lines), least = INT32_MAX;
+    for (size_t i = 0; lines && i < x->r->n; i++) {
+        uint32_t stack = x->r->events[i].stack;
+        if (may_be_buffer(x, i) && !lines[stack]) {
+            lines[stack] = line_of_apply(s, stack);
+            least = lines[stack] && lines[stack] < least ? lines[stack] : least;
+        }
+    }
+    for (size_t i = 0; lines && i < x->r->n; i++) {
+        if (may_be_buffer(x, i) && lines[x->r->events[i].stack] > least) {
+            set(x, i, MT_CATEGORY_BUFFER, MT_SURE_MEDIUM);
+        }
+    }
+    mt_mem_free(lines);
+    return lines != NULL;
 }
 
 /* ---- inputs ---- */
@@ -258,7 +309,7 @@ static void find_inputs(struct weighing *x)
             bool dies = x->r->partner[i] != MT_NEVER ? x->r->partner[i] < after : after == MT_NEVER;
             if (is_alloc(x, i) && !is_fixed(x, i) && dies &&
                 x->c->events[i] == MT_CATEGORY_UNKNOWN) {
-                x->c->events[i] = MT_CATEGORY_INPUT;
+                set(x, i, MT_CATEGORY_INPUT, MT_SURE_MEDIUM);
             }
         }
     }
@@ -270,8 +321,8 @@ static enum mt_status weigh(struct weighing *x, struct mt_error *err)
     MT_TRY(mt_passes_find(&x->passes, &x->roles, err));
     apply_lifetimes(x);
     MT_TRY(mark_workspaces(x, err));
-    bool ok = true;
-    if ((x->unknown || x->r->ghosts.n)) {
+    bool ok = find_buffers(x);
+    if (ok && (x->unknown || x->r->ghosts.n)) {
         find_inputs(x);
         ok = collect_gradients(x) && sort_ghosts(x) && sort_unnamed(x, true) &&
              sort_unnamed(x, false);

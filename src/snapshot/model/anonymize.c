@@ -198,10 +198,10 @@ static uint32_t masked(struct masking *m, uint32_t id, enum role role)
     return to;
 }
 
-static bool is_one_of(const struct masking *m, uint32_t id, const struct mt_str *words, size_t n)
+static bool is_one_of(struct mt_str word, const struct mt_str *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (mt_str_equal(m->strings[id], words[i])) {
+        if (mt_str_equal(word, words[i])) {
             return true;
         }
     }
@@ -211,19 +211,26 @@ static bool is_one_of(const struct masking *m, uint32_t id, const struct mt_str 
 static bool is_stage(const struct masking *m, uint32_t id)
 {
     static const struct mt_str stages[] = {MT_STR_INIT("START"), MT_STR_INIT("END")};
-    return is_one_of(m, id, stages, MT_COUNT(stages));
+    return is_one_of(m->strings[id], stages, MT_COUNT(stages));
 }
 
-/* What torch.profiler writes (torch/profiler/_memory_profiler.py, Category), and memtool. */
+/* What torch.profiler writes (torch/profiler/_memory_profiler.py, Category), and memtool, which
+ * adds how sure it was. */
 static bool is_category(const struct masking *m, uint32_t id)
 {
     static const struct mt_str categories[] = {
         MT_STR_INIT("unknown"),    MT_STR_INIT("input"),           MT_STR_INIT("temporary"),
         MT_STR_INIT("activation"), MT_STR_INIT("gradient"),        MT_STR_INIT("autograd_detail"),
         MT_STR_INIT("parameter"),  MT_STR_INIT("optimizer_state"), MT_STR_INIT("kv_cache"),
-        MT_STR_INIT("workspace"),
+        MT_STR_INIT("buffer"),     MT_STR_INIT("workspace"),
     };
-    return is_one_of(m, id, categories, MT_COUNT(categories));
+    static const struct mt_str unsure[] = {MT_STR_INIT("~low"), MT_STR_INIT("~medium")};
+    struct mt_str word = m->strings[id];
+    size_t end = mt_str_find(word, MT_STR("~"));
+    end = end == SIZE_MAX ? word.n : end;
+    struct mt_str rest = {word.p + end, word.n - end};
+    return is_one_of(mt_str_head(word, end), categories, MT_COUNT(categories)) &&
+           (!rest.n || is_one_of(rest, unsure, MT_COUNT(unsure)));
 }
 
 /* ---- the places where names stand ---- */

@@ -9,6 +9,8 @@
 #include "torch/keys.h"
 #include "heap/walk/query.h"
 
+enum { WORDS = MT_CATEGORY_COUNT * MT_SURE_COUNT };
+
 struct keeping {
     struct mt_view *view;
     struct mt_rules *rules;
@@ -27,7 +29,7 @@ struct keeping {
 static bool add_words(struct keeping *k)
 {
     struct mt_snapshot *s = &k->view->s;
-    size_t extra = MT_CATEGORY_COUNT + 1;
+    size_t extra = WORDS + 1;
     struct mt_str *strings = mt_view_alloc(k->view, s->n_strings + extra, sizeof *strings);
     struct mt_value *values = mt_view_alloc(k->view, s->n_values + extra, sizeof *values);
     if (!strings || !values) {
@@ -37,9 +39,10 @@ static bool add_words(struct keeping *k)
     memcpy(values, s->values, s->n_values * sizeof *values);
     k->word = (uint32_t)s->n_strings;
     k->value = (uint32_t)s->n_values;
-    k->key = k->word + MT_CATEGORY_COUNT;
-    for (uint32_t c = 0; c < MT_CATEGORY_COUNT; c++) {
-        strings[k->word + c] = mt_str_from(mt_category_name((enum mt_category)c));
+    k->key = k->word + WORDS;
+    for (uint32_t c = 0; c < WORDS; c++) {
+        strings[k->word + c] = mt_category_told((enum mt_category)(c / MT_SURE_COUNT),
+                                                (enum mt_sureness)(c % MT_SURE_COUNT));
         values[k->value + c] = (struct mt_value){.kind = MT_VALUE_STR, .u.id = k->word + c};
     }
     strings[k->key] = MT_STR("category");
@@ -87,23 +90,31 @@ static bool copy_columns(struct keeping *k)
     return true;
 }
 
-static void keep_event(struct keeping *k, size_t index, unsigned char category)
+static uint32_t word_of(enum mt_category c, enum mt_sureness s)
+{
+    return (uint32_t)c * MT_SURE_COUNT + (uint32_t)s;
+}
+
+static void keep_event(struct keeping *k, size_t index, uint32_t word)
 {
     struct mt_event *e = &k->events[index];
     if (!(k->view->s.event_shapes[e->shape].present >> MT_EVENT_KEY_category & 1)) {
         e->shape = (uint8_t)(e->shape + k->shift);
-        k->column[index] = k->word + category;
+        k->column[index] = k->word + word;
     }
 }
 
-static void keep_ghost(struct keeping *k, const struct mt_ghost *g, enum mt_category category)
+static void keep_ghost(struct keeping *k, const struct mt_ghost *g, const struct mt_categories *c)
 {
+    enum mt_category category = mt_category_of_ghost(c, g);
     if (g->block == MT_NEVER || category == MT_CATEGORY_UNKNOWN) {
         return;
     }
     struct mt_block *b = &k->blocks[g->block];
     k->extras[k->n_extras] =
-        (struct mt_extra){.key = k->key, .value = k->value + (uint32_t)category, .next = b->extra};
+        (struct mt_extra){.key = k->key,
+                          .value = k->value + word_of(category, mt_sureness_of_ghost(c, g)),
+                          .next = b->extra};
     b->extra = (uint32_t)k->n_extras++;
 }
 
@@ -117,11 +128,12 @@ static enum mt_status keep_device(struct keeping *k, const struct mt_snapshot *s
     size_t base = (size_t)(r.events - s->events);
     for (size_t i = 0; status == MT_OK && i < r.n; i++) {
         if (mt_event_kind(&r.events[i]) == MT_STEP_ALLOC) {
-            keep_event(k, base + i, c.events[i]);
+            keep_event(k, base + i,
+                       word_of((enum mt_category)c.events[i], (enum mt_sureness)c.events_sure[i]));
         }
     }
     for (size_t i = 0; status == MT_OK && i < r.ghosts.n; i++) {
-        keep_ghost(k, &r.ghosts.v[i], mt_category_of_ghost(&c, &r.ghosts.v[i]));
+        keep_ghost(k, &r.ghosts.v[i], &c);
     }
     mt_categories_release(&c);
     mt_replay_release(&r);

@@ -284,7 +284,8 @@ static enum mt_status find_device(struct mt_estimate_found *f, const struct mt_s
         f->peak = p.bytes;
         f->reserved = p.reserved_bytes;
         f->unknown = p.by_category[MT_CATEGORY_UNKNOWN];
-        f->bytes[MT_TERM_WEIGHTS] = (int64_t)p.by_category[MT_CATEGORY_PARAMETER];
+        f->bytes[MT_TERM_WEIGHTS] =
+            (int64_t)(p.by_category[MT_CATEGORY_PARAMETER] + p.by_category[MT_CATEGORY_BUFFER]);
         f->bytes[MT_TERM_GRADIENTS] = (int64_t)p.by_category[MT_CATEGORY_GRADIENT];
         f->bytes[MT_TERM_OPTIMIZER] = (int64_t)p.by_category[MT_CATEGORY_OPTIMIZER_STATE];
         uint64_t kv_cache = p.by_category[MT_CATEGORY_KV_CACHE];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* peak/1. Groups other than stacks stand under `groups`, with the name that the text shows. */
 #include "heap/stacks/event_labels.h"
+#include "print/categories.h"
 #include "print/json_put.h"
 #include "print/peak_label.h"
 #include "verbs/peak/print.h"
@@ -32,6 +33,10 @@ static void put_row(struct mt_put *p, cJSON *rows, const struct mt_report *r,
         mt_buf_release(&b);
     }
     mt_put_text(p, o, "category", mt_peak_row_word(row));
+    if (peak->by == MT_BY_CATEGORY) {
+        mt_put_text(p, o, "confidence",
+                    mt_category_sure_word((enum mt_category)row->key, peak->sure[row->key]));
+    }
 }
 
 static void put_rows(struct mt_put *p, cJSON *o, const struct mt_report *r,
@@ -66,12 +71,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     mt_put_u64(p, o, "preexisting_bytes", peak->preexisting_bytes);
     mt_put_u64(p, o, "reserved_bytes", peak->reserved_bytes);
     mt_put_u64(p, o, "left_out", peak->left_out);
-    cJSON *categories = mt_put_object(p, o, "categories");
-    for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
-        char key[40];
-        snprintf(key, sizeof key, "%s_bytes", mt_category_name((enum mt_category)c));
-        mt_put_u64(p, categories, key, peak->by_category[c]);
-    }
+    mt_put_categories(p, o, peak->by_category, peak->sure);
     mt_put_text(p, o, "by", BY[peak->by]);
     put_rows(p, o, r, s, peak);
 }

@@ -4,6 +4,7 @@
 
 #include "heap/stacks/event_labels.h"
 #include "verbs/peak/print.h"
+#include "print/categories.h"
 #include "print/peak_label.h"
 
 /* ---- text ---- */
@@ -60,34 +61,52 @@ static void print_head(const struct mt_report *r, const struct mt_snapshot *s,
     fputc('\n', r->out);
 }
 
+/* "medium confidence: temporary, workspace": of those that are not surely known. */
+static void print_confidence(const struct mt_report *r, const struct mt_peak *p,
+                             enum mt_sureness level)
+{
+    bool done[MT_CATEGORY_COUNT] = {[MT_CATEGORY_UNKNOWN] = true};
+    struct mt_sentence b = {0};
+    for (enum mt_category c; (c = mt_category_next(done, p->by_category)) < MT_CATEGORY_COUNT;) {
+        if (mt_sureness_of(p->sure[c]) == level) {
+            mt_sentence_add(&b, "%s%s", b.n ? ", " : "", mt_category_name(c));
+        }
+    }
+    if (b.n) {
+        mt_report_line(r, 4, "  %s confidence: %s", mt_sureness_name(level), b.text);
+    }
+}
+
 /* "activation 61.3 %, parameter 20.1 %, ..., unknown 2.0 %": largest first, unknown always. */
 static void print_categories(const struct mt_report *r, const struct mt_peak *p)
 {
     bool done[MT_CATEGORY_COUNT] = {[MT_CATEGORY_UNKNOWN] = true};
     struct mt_sentence b = {0};
-    for (;;) {
-        int best = 0;
-        for (int c = 1; c < MT_CATEGORY_COUNT; c++) {
-            if (!done[c] && p->by_category[c] &&
-                (!best || p->by_category[c] > p->by_category[best])) {
-                best = c;
-            }
-        }
-        if (!best) {
-            break;
-        }
-        done[best] = true;
-        mt_sentence_add(&b, "%s %.1f %%, ", mt_category_name((enum mt_category)best),
-                        percent(p->by_category[best], p->bytes));
+    for (enum mt_category c; (c = mt_category_next(done, p->by_category)) < MT_CATEGORY_COUNT;) {
+        mt_sentence_add(&b, "%s %.1f %%, ", mt_category_name(c),
+                        percent(p->by_category[c], p->bytes));
     }
     mt_report_line(r, 4, "  by category: %sunknown %.1f %%", b.text,
                    percent(p->by_category[MT_CATEGORY_UNKNOWN], p->bytes));
+    for (int k = MT_SURE_MEDIUM; k >= MT_SURE_LOW && p->by != MT_BY_CATEGORY; k--) {
+        print_confidence(r, p, (enum mt_sureness)k);
+    }
 }
 
 /* On a narrow terminal the place matters more than the category; the line below sums those up. */
-static bool has_category(const struct mt_report *r, const struct mt_peak *p)
+static bool has_category(const struct mt_report *r)
 {
-    return p->by != MT_BY_CATEGORY && (r->separator || !r->width || r->width >= 72);
+    return r->separator || !r->width || r->width >= 72;
+}
+
+/* Of a category how sure it is, of all else its category. */
+static const char *word_of(const struct mt_peak *p, const struct mt_peak_row *row)
+{
+    if (p->by != MT_BY_CATEGORY) {
+        return mt_peak_row_word(row);
+    }
+    const char *word = mt_category_sure_word((enum mt_category)row->key, p->sure[row->key]);
+    return word ? word : "";
 }
 
 static void add_row(struct mt_table *t, const struct mt_report *r, const struct mt_snapshot *s,
@@ -96,8 +115,8 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     mt_table_size(t, row->bytes);
     mt_table_cell(t, "%.1f %%", percent(row->bytes, p->bytes));
     mt_table_count(t, row->count);
-    if (has_category(r, p)) {
-        mt_table_cell(t, "%s", mt_peak_row_word(row));
+    if (has_category(r)) {
+        mt_table_cell(t, "%s", word_of(p, row));
     }
     mt_buf_reset(b);
     mt_peak_row_label(b, r, s, p->by, row);
@@ -117,7 +136,7 @@ static void add_others_and_total(struct mt_table *t, const struct mt_report *r,
         mt_table_size(t, bytes);
         mt_table_cell(t, "%.1f %%", percent(bytes, p->bytes));
         mt_table_count(t, count);
-        if (has_category(r, p)) {
+        if (has_category(r)) {
             mt_table_cell(t, "%s", "");
         }
         mt_table_cell_color(t, MT_COLOR_DIM, "[%zu other%s]", p->rows.n - shown,
@@ -127,7 +146,7 @@ static void add_others_and_total(struct mt_table *t, const struct mt_report *r,
     mt_table_size(t, p->bytes);
     mt_table_cell(t, "%s", p->bytes ? "100.0 %" : "");
     mt_table_count(t, p->count);
-    if (has_category(r, p)) {
+    if (has_category(r)) {
         mt_table_cell(t, "%s", "");
     }
     mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
@@ -143,8 +162,8 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_sna
     mt_table_column(t, "SIZE", MT_RIGHT);
     mt_table_column(t, "%", MT_RIGHT);
     mt_table_column(t, "COUNT", MT_RIGHT);
-    if (has_category(r, p)) {
-        mt_table_column(t, "CATEGORY", MT_LEFT);
+    if (has_category(r)) {
+        mt_table_column(t, p->by == MT_BY_CATEGORY ? "CONFIDENCE" : "CATEGORY", MT_LEFT);
     }
     mt_table_column(t, MT_PEAK_BY_TITLES[p->by], MT_LEFT);
     struct mt_buf b = {0};

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "support/checked.h"
+#include "print/categories.h"
 #include "print/labels.h"
 #include "verbs/steps/print.h"
 #include "support/units.h"
@@ -263,19 +264,13 @@ static void print_categories(const struct mt_report *r, const struct mt_trace_st
         mt_report_line(r, 2, "The peak holds %s (at event %s)", mt_report_size(r, x->at_bytes).s,
                        mt_count_text(x->at_event).s);
     }
-    bool done[MT_CATEGORY_COUNT] = {[MT_CATEGORY_UNKNOWN] = true};
-    for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
-        int best = MT_CATEGORY_UNKNOWN;
-        for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
-            bool more = best == MT_CATEGORY_UNKNOWN || x->by_category[c] > x->by_category[best];
-            best = !done[c] && more ? c : best;
-        }
-        done[best] = true;
-        if (x->by_category[best]) {
-            mt_report_line(r, 2, "%12s  %5.1f %%  %s", mt_report_size(r, x->by_category[best]).s,
-                           percent(x->by_category[best], x->at_bytes),
-                           mt_category_name((enum mt_category)best));
-        }
+    bool done[MT_CATEGORY_COUNT] = {false};
+    for (enum mt_category c; (c = mt_category_next(done, x->by_category)) < MT_CATEGORY_COUNT;) {
+        const char *sure = mt_category_sure_word(c, x->sure[c]);
+        bool high = !sure || mt_sureness_of(x->sure[c]) == MT_SURE_HIGH;
+        mt_report_line(r, 2, "%12s  %5.1f %%  %s%s%s%s", mt_report_size(r, x->by_category[c]).s,
+                       percent(x->by_category[c], x->at_bytes), mt_category_name(c),
+                       high ? "" : " (", high ? "" : sure, high ? "" : " confidence)");
     }
 }
 

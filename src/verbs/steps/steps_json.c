@@ -3,6 +3,7 @@
 #include "print/labels.h"
 #include "verbs/steps/print.h"
 
+#include "print/categories.h"
 #include "print/json_put.h"
 
 static void put_part(struct mt_put *p, cJSON *o, const struct mt_step_part *x)
@@ -109,23 +110,18 @@ static void put_peak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
     mt_put_u64(p, peak, "event", x->at_event);
     mt_put_known(p, peak, "step", x->rows.n > 0, x->shown);
     mt_put_u64(p, peak, "bytes", x->at_bytes);
-    cJSON *categories = mt_put_object(p, peak, "categories");
-    for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
-        char key[40];
-        (void)snprintf(key, sizeof key, "%s_bytes", mt_category_name((enum mt_category)c));
-        mt_put_u64(p, categories, key, x->by_category[c]);
-    }
+    mt_put_categories(p, peak, x->by_category, x->sure);
 }
 
-static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report *r,
-                       const struct mt_snapshot *s, const struct mt_trace_steps *x)
+static void put_device(struct mt_put *p, cJSON *devices, const struct mt_snapshot *s,
+                       const struct mt_trace_steps *x)
 {
     cJSON *o = mt_put_object(p, devices, NULL);
     mt_put_i64(p, o, "device", x->device);
     mt_put_u64(p, o, "whole_steps", x->whole);
     mt_put_known(p, o, "passes", x->periods.passes.n > 0, x->periods.passes.n);
     cJSON *rows = mt_put_array(p, o, "steps");
-    for (size_t i = 0; i < x->rows.n && (!r->limit || i < r->limit); i++) {
+    for (size_t i = 0; i < x->rows.n; i++) { /* all: there is no sum of others */
         put_row(p, rows, x, i);
     }
     put_typical(p, o, x);
@@ -141,7 +137,7 @@ enum mt_status mt_report_steps_json(const struct mt_report *r, const struct mt_s
     cJSON *root = mt_json_begin(r, "steps/1");
     cJSON *list = mt_put_array(&p, root, "devices");
     for (size_t i = 0; i < n; i++) {
-        put_device(&p, list, r, s, &devices[i]);
+        put_device(&p, list, s, &devices[i]);
     }
     return mt_put_end(&p, r, root, one_line, err);
 }
