@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "heap/stacks/frames.h"
+#include "heap/findings/driver_price.h"
 #include "support/hash.h"
 #include "support/mem.h"
 #include "heap/walk/query.h"
@@ -21,14 +21,12 @@
 #include "heap/walk/block_replay.h"
 
 enum {
-    KEPT = 5,           /* stacks of one source */
-    MANY_SIZES = 8,     /* different sizes of one stack */
-    FEW_REGAINED = 4,   /* segments; fewer are warm-up */
-    FEW_SPLITS = 16,    /* of large blocks by one stack */
-    BURST = 8,          /* frees in a row */
-    BURST_SIZES = 5,    /* different large sizes among them */
-    FEW_BURSTS = 3,     /* fewer are the end of a phase */
-    DRIVER_CALL_US = 65 /* cudaMalloc or cudaFree, measured on an H200 with PyTorch 2.11 */
+    KEPT = 5,        /* stacks of one source */
+    MANY_SIZES = 8,  /* different sizes of one stack */
+    FEW_SPLITS = 16, /* of large blocks by one stack */
+    BURST = 8,       /* frees in a row */
+    BURST_SIZES = 5, /* different large sizes among them */
+    FEW_BURSTS = 3   /* fewer are the end of a phase */
 };
 
 static const struct {
@@ -72,7 +70,6 @@ struct per_stack {
     uint64_t over, lost;             /* requests above a step, what they lose */
     uint64_t splits, cut;
     uint64_t bursts, burst_bytes, burst_sizes;
-    uint64_t given; /* segments given back by an empty_cache that the stack names */
 };
 
 struct gather {
@@ -82,9 +79,6 @@ struct gather {
     struct mt_torch_rules rules;
     struct per_stack *stacks; /* by stack id */
     struct mt_idmap seen;     /* hash of stack and size */
-    /* segments that empty_cache gave back, by size, and what was taken again */
-    struct mt_idmap given;
-    uint64_t regained, regained_bytes;
     /* the run of frees at hand */
     size_t run, run_sizes;
     uint64_t run_bytes, run_largest;
@@ -124,48 +118,6 @@ static bool look_at_alloc(struct gather *g, const struct mt_event *e)
     }
     p->sizes++;
     return mt_idmap_put(&g->seen, key, 1);
-}
-
-/* ---- segments given back and taken again ---- */
-
-/* Its stack may name it. Else a burst of releases that ends in another call to the driver made room
- * for a request; one that does not was empty_cache. */
-static bool is_empty_cache(const struct gather *g, size_t i)
-{
-    const struct mt_replay *r = g->r;
-    if (mt_stack_empties_cache(g->s, r->events[i].stack)) {
-        g->stacks[r->events[i].stack].given++;
-        return true;
-    }
-    while (i < r->n && mt_event_kind(&r->events[i]) == MT_STEP_RELEASE) {
-        i++;
-    }
-    return i < r->n && mt_event_kind(&r->events[i]) != MT_STEP_RESERVE &&
-           r->events[i].action != MT_ACTION_OOM;
-}
-
-static bool look_at_release(struct gather *g, size_t i)
-{
-    const struct mt_event *e = &g->r->events[i];
-    if (!is_empty_cache(g, i)) {
-        return true;
-    }
-    uint32_t *n = mt_idmap_find(&g->given, e->size);
-    if (n) {
-        ++*n;
-        return true;
-    }
-    return mt_idmap_put(&g->given, e->size, 1);
-}
-
-static void look_at_reserve(struct gather *g, const struct mt_event *e)
-{
-    uint32_t *n = mt_idmap_find(&g->given, e->size);
-    if (n && *n) {
-        --*n;
-        g->regained++;
-        g->regained_bytes += e->size;
-    }
 }
 
 /* ---- many sizes freed at once ---- */
@@ -238,8 +190,6 @@ static bool look_at_step(struct gather *g, const struct mt_step *at)
         return (g->f && !mt_filtered_event(g->f, g->r->device, at->index)) ||
                look_at_alloc(g, at->event);
     case MT_STEP_FREE: look_at_free(g, at); return true;
-    case MT_STEP_RELEASE: return look_at_release(g, at->index);
-    case MT_STEP_RESERVE: look_at_reserve(g, at->event); return true;
     default: return true;
     }
 }
@@ -310,24 +260,21 @@ static bool add_strongest(struct gather *g, enum mt_frag_source_kind kind,
     return true;
 }
 
-/* The stack that gave most segments back. */
-static uint32_t most_given(const struct gather *g)
+static enum mt_status add_regained(const struct gather *g, struct mt_frag_sources *out,
+                                   struct mt_error *err)
 {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < g->s->n_stacks; i++) {
-        best = g->stacks[i].given > g->stacks[best].given ? i : best;
-    }
-    return best;
-}
-
-static bool add_regained(const struct gather *g, struct mt_frag_sources *out)
-{
+    struct mt_driver_price price;
+    enum mt_status status = mt_driver_price_find(&price, g->r, 0, g->r->n, err);
     struct mt_frag_source x = {.kind = MT_FRAG_SOURCE_REGAINED,
-                               .stack = most_given(g),
-                               .count = g->regained,
-                               .bytes = g->regained_bytes,
-                               .cost_us = 2 * DRIVER_CALL_US * g->regained};
-    return g->regained < FEW_REGAINED || mt_vec_push(&out->list, x);
+                               .stack = price.emptied_stack,
+                               .count = price.regained,
+                               .bytes = price.regained_bytes,
+                               .cost_us = mt_driver_price_us(&price, 2 * price.regained)};
+    if (status == MT_OK && mt_driver_price_in_loop(&price) && !mt_vec_push(&out->list, x)) {
+        status = mt_fail_nomem(err);
+    }
+    mt_driver_price_release(&price);
+    return status;
 }
 
 static enum mt_status find(struct gather *g, struct mt_frag_sources *out, struct mt_error *err)
@@ -345,9 +292,11 @@ static enum mt_status find(struct gather *g, struct mt_frag_sources *out, struct
     end_run(g);
     MT_TRY(look_at_splits(g, err));
     for (int kind = 0; ok && kind < MT_FRAG_SOURCE_COUNT; kind++) {
-        ok = kind == MT_FRAG_SOURCE_REGAINED
-                 ? add_regained(g, out)
-                 : add_strongest(g, (enum mt_frag_source_kind)kind, out);
+        if (kind == MT_FRAG_SOURCE_REGAINED) {
+            MT_TRY(add_regained(g, out, err));
+        } else {
+            ok = add_strongest(g, (enum mt_frag_source_kind)kind, out);
+        }
     }
     return ok ? MT_OK : mt_fail_nomem(err);
 }
@@ -361,7 +310,6 @@ enum mt_status mt_frag_sources_find(struct mt_frag_sources *out, const struct mt
     enum mt_status status = find(&g, out, err);
     mt_mem_free(g.stacks);
     mt_idmap_release(&g.seen);
-    mt_idmap_release(&g.given);
     return status;
 }
 

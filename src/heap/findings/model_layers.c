@@ -114,7 +114,7 @@ static bool measure(struct look *x)
     }
     qsort(each, whole, sizeof *each, compare_bytes);
     struct mt_layers *out = x->out;
-    bool alike = are_alike(each, whole, each[whole / 2]);
+    bool alike = each[whole / 2] && are_alike(each, whole, each[whole / 2]);
     out->bytes = each[whole / 2];
     mt_mem_free(each);
     if (!alike) {
@@ -150,4 +150,85 @@ enum mt_status mt_layers_find(struct mt_layers *out, const struct mt_stack_roles
     }
     mt_periods_release(&cuts);
     return status;
+}
+
+/* ---- its weights ---- */
+
+static bool count_size(struct mt_idmap *sizes, uint64_t size)
+{
+    uint32_t *n = mt_idmap_find(sizes, size);
+    if (n) {
+        ++*n;
+        return true;
+    }
+    return mt_idmap_put(sizes, size, 1);
+}
+
+/* Where a size comes so often that it is once a layer more, it is of a layer: the sum over those.
+ * Of gradients there are at most as many as parameters; more is scratch whose end the trace does
+ * not hold. */
+struct weight {
+    struct mt_idmap sizes;
+    const struct weight *most; /* of what there are so many, `times` as often; NULL: of all */
+    uint32_t times;
+    uint64_t layers, bytes;
+};
+
+static bool add_weight(struct weight *w, uint64_t size)
+{
+    const uint32_t *have = mt_idmap_find(&w->sizes, size);
+    const uint32_t *may = w->most ? mt_idmap_find(&w->most->sizes, size) : NULL;
+    if (w->most && (!may || *may < w->layers || (have && *have >= w->times * *may))) {
+        return true;
+    }
+    if (!count_size(&w->sizes, size)) {
+        return false;
+    }
+    w->bytes += *mt_idmap_find(&w->sizes, size) % w->layers == 0 ? size : 0;
+    return true;
+}
+
+/* A place in the trace: what is alive after the event, or allocated in [from, to). */
+struct place {
+    size_t event, from, to;
+};
+
+static bool weigh(struct weight *w, const struct mt_categories *c, enum mt_category of,
+                  const struct place *at)
+{
+    const struct mt_replay *r = c->replay;
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        bool alive = i <= at->event && r->partner[i] > at->event;
+        bool counts = (alive || (i >= at->from && i < at->to)) &&
+                      mt_event_allocates(&r->events[i]) && c->events[i] == of;
+        ok = !counts || add_weight(w, r->events[i].size);
+    }
+    for (size_t i = 0; ok && i < r->ghosts.n; i++) {
+        const struct mt_ghost *g = &r->ghosts.v[i];
+        bool alive = g->freed == MT_NEVER || g->freed > at->event;
+        bool counts = alive && mt_category_of_ghost(c, g) == of;
+        ok = !counts || add_weight(w, g->size);
+    }
+    return ok;
+}
+
+bool mt_layers_weigh(struct mt_layers *out, const struct mt_categories *c, size_t event,
+                     size_t from, size_t to)
+{
+    const struct place at = {event, from, to};
+    struct weight weights = {.layers = out->count}, state = weights, gradients = weights;
+    gradients.most = state.most = &weights;
+    gradients.times = 1;
+    state.times = 3; /* two moments, and a copy in higher precision */
+    bool ok = !out->count || (weigh(&weights, c, MT_CATEGORY_PARAMETER, &at) &&
+                              weigh(&gradients, c, MT_CATEGORY_GRADIENT, &at) &&
+                              weigh(&state, c, MT_CATEGORY_OPTIMIZER_STATE, &at));
+    out->weights = weights.bytes;
+    out->gradients = gradients.bytes;
+    out->state = state.bytes;
+    mt_idmap_release(&weights.sizes);
+    mt_idmap_release(&gradients.sizes);
+    mt_idmap_release(&state.sizes);
+    return ok;
 }

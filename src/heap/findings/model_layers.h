@@ -16,4 +16,9 @@ enum mt_status mt_layers_find(struct mt_layers *out, const struct mt_stack_roles
                               const struct mt_categories *c, struct mt_pass pass, size_t until,
                               struct mt_error *err) MT_NODISCARD;
 
+/* What the parameters, gradients and state of one layer take: of sizes that are alive after the
+ * event, or allocated in [from, to). False: no memory. */
+bool mt_layers_weigh(struct mt_layers *out, const struct mt_categories *c, size_t event,
+                     size_t from, size_t to) MT_NODISCARD;
+
 #endif

@@ -63,8 +63,8 @@ struct mt_peak {
     uint64_t reserved_bytes;    /* of the device at the moment, whatever the filter */
     uint64_t by_category[MT_CATEGORY_COUNT];
     uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT]; /* the same by what it is known from */
-    MT_VEC(struct mt_peak_row) rows; /* most bytes first */
-    uint64_t left_out;               /* allocations alive at the moment that the filter hides */
+    MT_VEC(struct mt_peak_row) rows;                 /* most bytes first */
+    uint64_t left_out; /* allocations alive at the moment that the filter hides */
 };
 
 /*

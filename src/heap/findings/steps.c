@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "support/checked.h"
 #include "support/mem.h"
 
 #include "heap/findings/model_layers.h"
@@ -264,7 +265,10 @@ static enum mt_status take_apart(struct mt_trace_steps *x, const struct mt_stack
     while (pass && until < row->to && phases[until] != MT_PHASE_BACKWARD) {
         until++;
     }
-    return pass ? mt_layers_find(&x->layers, roles, c, *pass, until, err) : MT_OK;
+    enum mt_status status = pass ? mt_layers_find(&x->layers, roles, c, *pass, until, err) : MT_OK;
+    bool weighed =
+        status != MT_OK || mt_layers_weigh(&x->layers, c, x->at_event, row->from, row->to);
+    return weighed ? status : mt_fail_nomem(err);
 }
 
 /* What is alive after event x->at_event. */
@@ -307,6 +311,19 @@ static enum mt_status anatomy(struct mt_trace_steps *x, const struct mt_stack_ro
     return status;
 }
 
+static enum mt_status find_driver(struct mt_trace_steps *x, const struct mt_replay *r,
+                                  struct mt_error *err)
+{
+    struct range of = judged(x);
+    bool rows = of.first < of.end;
+    size_t from = rows ? x->rows.v[of.first].from : 0;
+    size_t to = rows ? x->rows.v[of.end - 1].to : r->n;
+    int64_t from_us = r->events[from].time_us, to_us = r->events[to < r->n ? to : r->n - 1].time_us;
+    bool timed = from_us != MT_NO_TIME && to_us != MT_NO_TIME;
+    x->driver_span_us = timed ? mt_time_between(from_us, to_us) : -1;
+    return mt_driver_price_find(&x->driver, r, from, to, err);
+}
+
 static void walk(struct filling *x)
 {
     struct mt_step at;
@@ -330,9 +347,10 @@ static enum mt_status find(struct mt_trace_steps *out, struct mt_stack_roles *ro
     struct filling x = {.out = out, .r = r, .phases = phases};
     walk(&x);
     count_passes(out);
-    enum mt_status status = !judge(out) ? mt_fail_nomem(err)
-                            : rules     ? anatomy(out, roles, phases, rules, err)
-                                        : MT_OK;
+    enum mt_status status = judge(out) ? find_driver(out, r, err) : mt_fail_nomem(err);
+    if (status == MT_OK && rules) {
+        status = anatomy(out, roles, phases, rules, err);
+    }
     mt_mem_free(phases);
     return status;
 }
@@ -355,6 +373,7 @@ enum mt_status mt_trace_steps_find(struct mt_trace_steps *out, const struct mt_r
 void mt_trace_steps_release(struct mt_trace_steps *x)
 {
     mt_periods_release(&x->periods);
+    mt_driver_price_release(&x->driver);
     mt_vec_release(&x->rows);
     mt_vec_release(&x->layers.parts);
     *x = (struct mt_trace_steps){0};

@@ -5,6 +5,7 @@
 
 #include "heap/stacks/categories.h"
 #include "support/error.h"
+#include "heap/findings/driver_price.h"
 #include "heap/findings/period.h"
 #include "heap/walk/replay.h"
 #include "support/vec.h"
@@ -74,6 +75,8 @@ struct mt_layers {
     uint64_t before, after; /* what is left alive by the pass above the layers and behind them, with
                                the loss: until the backward pass begins */
     MT_VEC(struct mt_layer_part) parts; /* most bytes first */
+    /* Of one layer, told by sizes that come once a layer or more often; 0: none such. */
+    uint64_t weights, gradients, state;
 };
 
 /* Medians over the whole steps after warm-up, over all rows where there is none. */
@@ -92,6 +95,8 @@ struct mt_trace_steps {
     MT_VEC(struct mt_step_row) rows;
     struct mt_trace_steps_typical typical; /* .steps = 0: there are no rows */
     size_t whole;                          /* the first so many have a next one */
+    struct mt_driver_price driver; /* in those that `typical` is of; of the trace without rows */
+    int64_t driver_span_us;        /* how long that took, -1: no times */
     size_t shown; /* the step whose pass is taken apart: the last whole one, else the last */
     struct mt_layers layers;
     /* At the peak of that step, or of the trace without steps. */

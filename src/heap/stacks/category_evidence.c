@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "support/hash.h"
+#include "torch/torch_rules.h"
 #include "support/mem.h"
 #include "support/vec.h"
 
@@ -120,6 +121,42 @@ static enum mt_status mark_workspaces(struct weighing *x, struct mt_error *err)
     }
     mt_vec_release(&found);
     return status;
+}
+
+/* How many ghosts that are alive at the end have that size and stack. */
+static size_t ghosts_alike(const struct mt_replay *r, const struct mt_ghost *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->ghosts.n; i++) {
+        const struct mt_ghost *k = &r->ghosts.v[i];
+        n += k->freed == MT_NEVER && k->size == g->size && k->stack == g->stack;
+    }
+    return n;
+}
+
+/* Taken before the trace began: the one of a layer's call, what stands in the same call beside it,
+ * and then the one of the backward pass, which has no stack. */
+static void mark_old_workspaces(struct weighing *x)
+{
+    const struct mt_replay *r = x->r;
+    uint32_t call = 0; /* stack of the first */
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < r->ghosts.n; i++) {
+            const struct mt_ghost *g = &r->ghosts.v[i];
+            bool own = g->stack && x->roles.of[g->stack].role == MT_ROLE_MODULE;
+            bool first = round == 0 && own && mt_workspace_size(g->size);
+            bool beside =
+                round == 1 && call && g->stack == call && g->size == MT_TORCH_WORKSPACE_LT;
+            bool bare = round == 1 && call && r->snapshot->stacks[g->stack].n == 0 &&
+                        mt_workspace_size(g->size) && x->c->ghosts[i] == MT_CATEGORY_UNKNOWN;
+            bool open = g->freed == MT_NEVER && !x->c->fixed[g->stack];
+            if (open && (first || beside || bare) && ghosts_alike(r, g) == 1) {
+                x->c->ghosts[i] = MT_CATEGORY_WORKSPACE;
+                x->c->ghosts_sure[i] = bare ? MT_SURE_LOW : MT_SURE_MEDIUM;
+                call = first ? g->stack : call;
+            }
+        }
+    }
 }
 
 /* ---- sizes ---- */
@@ -326,6 +363,7 @@ static enum mt_status weigh(struct weighing *x, struct mt_error *err)
         find_inputs(x);
         ok = collect_gradients(x) && sort_ghosts(x) && sort_unnamed(x, true) &&
              sort_unnamed(x, false);
+        mark_old_workspaces(x);
     }
     return ok ? MT_OK : mt_fail_nomem(err);
 }

@@ -19,7 +19,7 @@ static bool is_alloc(const struct search *x, size_t i)
     return mt_event_allocates(&x->r->events[i]);
 }
 
-static bool is_workspace_size(uint64_t size)
+bool mt_workspace_size(uint64_t size)
 {
     return size == MT_TORCH_WORKSPACE_HOPPER || size == MT_TORCH_WORKSPACE;
 }
@@ -55,7 +55,7 @@ static bool collect_kept(struct kept *k, const struct search *x)
     for (size_t i = 0; ok && i < x->r->n; i++) {
         const struct mt_event *e = &x->r->events[i];
         if (is_alloc(x, i) && x->r->partner[i] == MT_NEVER &&
-            (is_workspace_size(e->size) || e->size == MT_TORCH_WORKSPACE_LT)) {
+            (mt_workspace_size(e->size) || e->size == MT_TORCH_WORKSPACE_LT)) {
             ok = count_key(&k->all, twin_key(e)) &&
                  (i >= k->last_pass || count_key(&k->old, twin_key(e)));
         }
@@ -92,7 +92,7 @@ static bool add_by_size(struct search *x, const struct kept *kept, struct mt_idm
     const struct mt_event *e = &x->r->events[i];
     enum mt_role role = mt_stack_role_of(x->roles, e->stack);
     uint64_t key = (uint64_t)e->stream << 8 | (uint64_t)role;
-    bool may = (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) && is_workspace_size(e->size) &&
+    bool may = (role == MT_ROLE_MODULE || role == MT_ROLE_BACKWARD) && mt_workspace_size(e->size) &&
                x->r->partner[i] == MT_NEVER;
     if (!may || mt_idmap_find(seen, key) || has_twin(kept, x, i)) {
         return true;

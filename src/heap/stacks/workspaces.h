@@ -8,6 +8,9 @@
 #include "heap/stacks/stack_roles.h"
 #include "support/error.h"
 
+/* Whether PyTorch gives cuBLAS a workspace of that size. */
+bool mt_workspace_size(uint64_t size);
+
 /* Event indexes. */
 struct mt_events_list {
     uint32_t *v; /* as MT_VEC */

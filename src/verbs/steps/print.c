@@ -4,6 +4,7 @@
 
 #include "support/checked.h"
 #include "print/categories.h"
+#include "print/driver_price.h"
 #include "print/labels.h"
 #include "verbs/steps/print.h"
 #include "support/units.h"
@@ -274,6 +275,34 @@ static void print_categories(const struct mt_report *r, const struct mt_trace_st
     }
 }
 
+/* "Another layer would cost 27.03 MiB of activations, 27.04 MiB of weights: 54.07 MiB". */
+static void print_another(const struct mt_report *r, const struct mt_layers *l)
+{
+    const struct {
+        uint64_t bytes;
+        const char *what;
+    } PARTS[] = {{l->bytes, "activations"},
+                 {l->weights, "weights"},
+                 {l->gradients, "gradients"},
+                 {l->state, "optimizer state"}};
+    struct mt_sentence b = {0};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < MT_COUNT(PARTS); i++) {
+        sum += PARTS[i].bytes;
+        if (PARTS[i].bytes) {
+            mt_sentence_add(&b, "%s%s of %s", i ? ", " : "", mt_report_size(r, PARTS[i].bytes).s,
+                            PARTS[i].what);
+        }
+    }
+    if (sum == l->bytes) {
+        mt_report_prose(r, 2, "Another layer would cost %s, beside its weights.", b.text);
+    } else {
+        mt_report_prose(r, 2,
+                        "Another layer would cost %s: %s%s, by the sizes that come once a layer.",
+                        b.text, mt_report_size(r, sum).s, l->weights ? "" : ", beside its weights");
+    }
+}
+
 static enum mt_status print_layers(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_trace_steps *x, struct mt_error *err)
 {
@@ -286,9 +315,10 @@ static enum mt_status print_layers(const struct mt_report *r, const struct mt_sn
     mt_report_prose(
         r, 2,
         "One pass: %s layers that keep %s each; %s above them, %s behind them (head and "
-        "loss). Another layer would keep %s more, beside its weights.",
+        "loss).",
         mt_count_text(l->count).s, mt_report_size(r, l->bytes).s, mt_report_size(r, l->before).s,
-        mt_report_size(r, l->after).s, mt_report_size(r, l->bytes).s);
+        mt_report_size(r, l->after).s);
+    print_another(r, l);
     struct mt_table *t = mt_table_new();
     struct mt_buf b = {0};
     if (!t) {
@@ -317,6 +347,11 @@ static enum mt_status print_device(const struct mt_report *r, const struct mt_sn
     size_t shown = r->limit && r->limit < x->rows.n ? r->limit : x->rows.n;
     MT_TRY(print_head(r, s, x, err));
     print_typical(r, x);
+    if (x->has_events) {
+        bool warm = x->rows.n && x->rows.v[0].warm_up;
+        MT_TRY(mt_report_driver_price(r, s, &x->driver, warm ? "after warm-up" : "for memory",
+                                      x->driver_span_us, err));
+    }
     if (x->rows.n) {
         MT_TRY(phases ? print_phases(r, x, 0, shown, err) : print_rows(r, x, err));
     }

@@ -4,6 +4,7 @@
 #include "verbs/steps/print.h"
 
 #include "print/categories.h"
+#include "print/driver_price.h"
 #include "print/json_put.h"
 
 static void put_part(struct mt_put *p, cJSON *o, const struct mt_step_part *x)
@@ -78,6 +79,9 @@ static void put_layers(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
     mt_put_u64(p, layers, "bytes_per_layer", x->bytes);
     mt_put_u64(p, layers, "before_bytes", x->before);
     mt_put_u64(p, layers, "after_bytes", x->after);
+    mt_put_known(p, layers, "weights_bytes", x->weights > 0, x->weights);
+    mt_put_known(p, layers, "gradients_bytes", x->gradients > 0, x->gradients);
+    mt_put_known(p, layers, "optimizer_state_bytes", x->state > 0, x->state);
     mt_put_item(p, layers, "frames", mt_json_frames(s, x->stack));
     cJSON *stacks = mt_put_array(p, layers, "stacks");
     for (size_t i = 0; i < x->parts.n; i++) {
@@ -113,8 +117,8 @@ static void put_peak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
     mt_put_categories(p, peak, x->by_category, x->sure);
 }
 
-static void put_device(struct mt_put *p, cJSON *devices, const struct mt_snapshot *s,
-                       const struct mt_trace_steps *x)
+static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report *r,
+                       const struct mt_snapshot *s, const struct mt_trace_steps *x)
 {
     cJSON *o = mt_put_object(p, devices, NULL);
     mt_put_i64(p, o, "device", x->device);
@@ -125,6 +129,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_snapsho
         put_row(p, rows, x, i);
     }
     put_typical(p, o, x);
+    x->has_events ? mt_put_driver_price(p, o, r, s, &x->driver) : mt_put_null(p, o, "driver");
     put_layers(p, o, s, &x->layers);
     x->has_events ? put_peak(p, o, x) : mt_put_null(p, o, "peak");
 }
@@ -137,7 +142,7 @@ enum mt_status mt_report_steps_json(const struct mt_report *r, const struct mt_s
     cJSON *root = mt_json_begin(r, "steps/1");
     cJSON *list = mt_put_array(&p, root, "devices");
     for (size_t i = 0; i < n; i++) {
-        put_device(&p, list, s, &devices[i]);
+        put_device(&p, list, r, s, &devices[i]);
     }
     return mt_put_end(&p, r, root, one_line, err);
 }
