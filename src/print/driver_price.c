@@ -46,7 +46,7 @@ static bool print_callers(const struct mt_report *r, const struct mt_snapshot *s
         mt_stack_label_long(&b, s, c->stack, r);
     }
     if (x->callers.n > SHOWN) {
-        mt_buf_printf(&b, ", and %zu others", x->callers.n - SHOWN);
+        mt_buf_printf(&b, ", and %s", mt_counted_text(x->callers.n - SHOWN, "other line").s);
     }
     mt_report_prose(r, 4, "    %s", mt_buf_view(&b).p);
     bool ok = !b.failed;
@@ -82,8 +82,14 @@ enum mt_status mt_report_driver_price(const struct mt_report *r, const struct mt
         return MT_OK;
     }
     print_calls(r, x, calls_of, span_us);
-    bool ok = print_callers(r, s, x);
-    ok = (!mt_driver_price_in_loop(x) || print_emptied(r, s, x, span_us)) && ok;
+    return print_callers(r, s, x) ? MT_OK : mt_fail_nomem(err);
+}
+
+enum mt_status mt_report_emptied(const struct mt_report *r, const struct mt_snapshot *s,
+                                 const struct mt_driver_price *x, int64_t span_us,
+                                 struct mt_error *err)
+{
+    bool ok = !mt_driver_price_in_loop(x) || print_emptied(r, s, x, span_us);
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 

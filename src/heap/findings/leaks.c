@@ -18,7 +18,7 @@
 #include "support/mem.h"
 
 #include "heap/findings/floor.h"
-#include "heap/findings/held.h"
+#include "heap/stacks/held.h"
 
 /* Level of one row (a candidate stack; row 0 is the rest) while walking. */
 struct level {

@@ -3,6 +3,7 @@
 #include "cli/analysis_run.h"
 #include "cli/command.h"
 #include "heap/findings/frag.h"
+#include "support/checked.h"
 #include "verbs/frag/print.h"
 
 struct frag_settings {
@@ -59,6 +60,25 @@ struct visit {
     MT_VEC(struct mt_frag_result) list;
 };
 
+/* The price of the cache, and where it is large what makes it so. */
+static enum mt_status look_behind(struct mt_frag_result *x, const struct mt_device_run *d,
+                                  struct mt_error *err)
+{
+    const struct mt_replay *r = d->replay;
+    struct mt_recorded recorded;
+    x->span_us = -1;
+    if (r->n && r->events[0].time_us != MT_NO_TIME && r->events[r->n - 1].time_us != MT_NO_TIME) {
+        x->span_us = mt_time_between(r->events[0].time_us, r->events[r->n - 1].time_us);
+    }
+    MT_TRY(mt_driver_price_find(&x->driver, r, 0, r->n, err));
+    mt_recorded_find(&recorded, d->snapshot);
+    if (x->frag.class == MT_FRAG_NORMAL || recorded.watched) {
+        return MT_OK;
+    }
+    MT_TRY(mt_pattern_find(&x->pattern, r, err));
+    return mt_cures_find(&x->cures, r, &x->pattern, err);
+}
+
 static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
                               const struct mt_moment *at, enum mt_frag_part part,
                               struct mt_error *err)
@@ -71,12 +91,16 @@ static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
     if (status == MT_OK) {
         status = mt_packing_of_replay(&x.ideal, d->replay, err);
     }
+    if (status == MT_OK && part != MT_FRAG_AFTER_UNWINDING) {
+        status = look_behind(&x, d, err);
+    }
     if (status == MT_OK && !mt_vec_push(&v->list, x)) {
         status = mt_fail_nomem(err);
     }
     if (status != MT_OK) {
         mt_frag_release(&x.frag);
         mt_frag_sources_release(&x.sources);
+        mt_driver_price_release(&x.driver);
     }
     return status;
 }
@@ -110,6 +134,7 @@ static void reset(void *ctx)
     for (size_t i = 0; i < v->list.n; i++) {
         mt_frag_release(&v->list.v[i].frag);
         mt_frag_sources_release(&v->list.v[i].sources);
+        mt_driver_price_release(&v->list.v[i].driver);
     }
     mt_vec_release(&v->list);
 }

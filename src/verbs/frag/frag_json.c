@@ -2,6 +2,7 @@
 /* frag/1. All causes but rounding_bytes sum to reserved - allocated. */
 #include <inttypes.h>
 
+#include "print/driver_price.h"
 #include "print/json_put.h"
 #include "verbs/frag/print.h"
 
@@ -89,6 +90,35 @@ static void put_sources(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
     }
 }
 
+static void put_cures(struct mt_put *p, cJSON *o, const struct mt_cures *x)
+{
+    cJSON *list = mt_put_array(p, o, "cures");
+    for (size_t i = 0; i < x->n; i++) {
+        cJSON *one = mt_put_object(p, list, NULL);
+        mt_put_text(p, one, "conf", x->v[i].one_size ? NULL : x->v[i].conf);
+        mt_put_bool(p, one, "one_size", x->v[i].one_size);
+        mt_put_bool(p, one, "fits", x->v[i].fits);
+        mt_put_u64(p, one, "reserved_peak_bytes", x->v[i].reserved);
+        mt_put_i64(p, one, "change_bytes", (int64_t)(x->v[i].reserved - x->reserved));
+    }
+}
+
+static void put_pattern(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
+                        const struct mt_pattern *x)
+{
+    cJSON *pattern = mt_put_object(p, o, "pattern");
+    mt_put_text(p, pattern, "id", mt_pattern_id(x->kind));
+    mt_put_known(p, pattern, "levels", x->kind == MT_PATTERN_PYRAMID, x->in_step);
+    cJSON *list = mt_put_array(p, pattern, "stacks");
+    for (size_t i = 0; x->kind != MT_PATTERN_NONE && i < x->n_lines; i++) {
+        cJSON *one = mt_put_object(p, list, NULL);
+        mt_put_u64(p, one, "requests", x->lines[i].count);
+        mt_put_u64(p, one, "least_bytes", x->lines[i].least);
+        mt_put_u64(p, one, "most_bytes", x->lines[i].most);
+        mt_put_item(p, one, "frames", mt_json_frames(s, x->lines[i].stack));
+    }
+}
+
 static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report *r,
                        const struct mt_snapshot *s, const struct mt_frag_result *d)
 {
@@ -112,6 +142,9 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     put_pools(p, o, s, f);
     put_pins(p, o, r, s, f);
     put_sources(p, o, s, &d->sources);
+    mt_put_driver_price(p, o, r, s, &d->driver);
+    put_pattern(p, o, s, &d->pattern);
+    put_cures(p, o, &d->cures);
 }
 
 enum mt_status mt_report_frag_json(const struct mt_report *r, const struct mt_snapshot *s,

@@ -4,7 +4,9 @@
 
 #include "verbs/frag/print.h"
 #include "heap/walk/query.h"
+#include "print/driver_price.h"
 #include "print/labels.h"
+#include "verbs/frag/print_behind.h"
 #include "snapshot/model/settings.h"
 #include "support/checked.h"
 
@@ -350,6 +352,17 @@ static enum mt_status print_sources(const struct mt_report *r, const struct mt_s
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
+/* Of a few calls there is nothing to say. */
+static enum mt_status print_driver(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *x, struct mt_error *err)
+{
+    if (!r->verbose && !mt_driver_price_in_loop(&x->driver)) {
+        return MT_OK;
+    }
+    fputc('\n', r->out);
+    return mt_report_driver_price(r, s, &x->driver, "for memory", x->span_us, err);
+}
+
 /* ---- what to do ---- */
 
 /* Free memory was hardly cut up: what stood in the way of the request, from what the driver had. */
@@ -450,6 +463,8 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
             MT_TRY(print_pins(r, s, f, err));
         }
         MT_TRY(print_sources(r, s, f, &devices[i].sources, err));
+        MT_TRY(mt_report_frag_behind(r, s, &devices[i], err));
+        MT_TRY(print_driver(r, s, &devices[i], err));
         print_advice(r, s, f, &recorded);
     }
     if (!n) {

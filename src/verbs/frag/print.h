@@ -3,9 +3,12 @@
 #ifndef MEMTOOL_VERBS_FRAG_PRINT_H
 #define MEMTOOL_VERBS_FRAG_PRINT_H
 
+#include "heap/findings/driver_price.h"
 #include "heap/findings/frag.h"
 #include "heap/findings/packing.h"
 #include "print/report.h"
+#include "verbs/frag/cures.h"
+#include "verbs/frag/pattern.h"
 
 /* Without --at a device whose trace has an out-of-memory event is shown twice. */
 enum mt_frag_part {
@@ -19,6 +22,11 @@ struct mt_frag_result {
     struct mt_frag frag;
     struct mt_frag_sources sources;
     struct mt_packing ideal; /* of the whole trace, whatever the moment and the filter */
+    struct mt_driver_price driver;
+    int64_t span_us; /* of the trace, -1: no times */
+    /* Where much is not allocated: what asks for it, and what would help. */
+    struct mt_pattern pattern;
+    struct mt_cures cures;
 };
 enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_frag_result *devices, size_t n,

@@ -340,6 +340,18 @@ static enum mt_status print_layers(const struct mt_report *r, const struct mt_sn
     return status;
 }
 
+/* After warm-up a call or two is none to speak of. */
+static enum mt_status print_driver(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_trace_steps *x, struct mt_error *err)
+{
+    bool warm = x->rows.n && x->rows.v[0].warm_up;
+    if (!warm || x->driver.taken + x->driver.given >= MT_FEW_REGAINED) {
+        MT_TRY(mt_report_driver_price(r, s, &x->driver, warm ? "after warm-up" : "for memory",
+                                      x->driver_span_us, err));
+    }
+    return mt_report_emptied(r, s, &x->driver, x->driver_span_us, err);
+}
+
 static enum mt_status print_device(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_trace_steps *x, bool phases,
                                    struct mt_error *err)
@@ -347,11 +359,7 @@ static enum mt_status print_device(const struct mt_report *r, const struct mt_sn
     size_t shown = r->limit && r->limit < x->rows.n ? r->limit : x->rows.n;
     MT_TRY(print_head(r, s, x, err));
     print_typical(r, x);
-    if (x->has_events) {
-        bool warm = x->rows.n && x->rows.v[0].warm_up;
-        MT_TRY(mt_report_driver_price(r, s, &x->driver, warm ? "after warm-up" : "for memory",
-                                      x->driver_span_us, err));
-    }
+    MT_TRY(print_driver(r, s, x, err));
     if (x->rows.n) {
         MT_TRY(phases ? print_phases(r, x, 0, shown, err) : print_rows(r, x, err));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "heap/findings/held.h"
+#include "heap/stacks/held.h"
 
 #include "support/hash.h"
 #include "heap/stacks/stack_roles.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that others than the program's own tensors keep, so that its growth is no leak. Private to
  * analysis/. */
-#ifndef MEMTOOL_HEAP_FINDINGS_HELD_H
-#define MEMTOOL_HEAP_FINDINGS_HELD_H
+#ifndef MEMTOOL_HEAP_STACKS_HELD_H
+#define MEMTOOL_HEAP_STACKS_HELD_H
 
 #include "heap/findings/period.h"
 
