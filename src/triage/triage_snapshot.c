@@ -48,6 +48,7 @@ void mt_shots_release(struct mt_triage *t)
         mt_frag_release(&t->shots.v[i].frag);
         mt_peak_release(&t->shots.v[i].peak);
         mt_leaks_release(&t->shots.v[i].leaks);
+        mt_driver_price_release(&t->shots.v[i].driver);
         mt_account_release(&t->shots.v[i].account);
     }
     mt_vec_release(&t->shots);
@@ -121,6 +122,8 @@ static enum mt_status look(struct mt_triage *t, struct mt_shot *shot, const stru
     shot->expandable = shot->rules.settings.expandable_segments;
     MT_TRY(mt_frag_find(&shot->frag, shot->snapshot, r, NULL, &at, err));
     MT_TRY(holders(shot, r, &peak, err));
+    MT_TRY(mt_driver_price_find(&shot->driver, r, 0, r->n, err));
+    shot->span_us = mt_replay_span_us(r);
     return mt_leaks_find(&shot->leaks, shot->snapshot, r, NULL, &leak, err);
 }
 
@@ -522,6 +525,7 @@ void mt_evidence_shots(struct mt_triage *t, enum mt_verdict verdict)
     if (t->shot) {
         mt_evidence_account(t, &t->shot->account);
         say_shot(t, t->shot, verdict);
+        mt_shot_say_driver(t, t->shot);
     }
     for (size_t i = 0; i < t->shots.n; i++) {
         const struct mt_shot *shot = &t->shots.v[i];

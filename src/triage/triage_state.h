@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_TRIAGE_TRIAGE_STATE_H
 #define MEMTOOL_TRIAGE_TRIAGE_STATE_H
 
+#include "heap/findings/driver_price.h"
 #include "heap/findings/frag.h"
 #include "heap/findings/leaks.h"
 #include "heap/findings/peak.h"
@@ -33,12 +34,14 @@ struct mt_shot {
     struct mt_frag frag;        /* at that event, or at the end */
     struct mt_peak peak;
     struct mt_leaks leaks;
-    struct mt_account account;   /* at that event, or at the end */
-    struct mt_torch_rules rules; /* that it was recorded under */
-    bool expandable;             /* recorded with expandable segments */
-    uint64_t limit;              /* of the process, inferred by the replay: at least; 0: none */
-    uint64_t limit_below;        /* below this; 0: not known */
-    bool exact;                  /* the replay met the recording exactly */
+    struct mt_driver_price driver; /* of the whole trace */
+    int64_t span_us;               /* of the trace; -1: no times */
+    struct mt_account account;     /* at that event, or at the end */
+    struct mt_torch_rules rules;   /* that it was recorded under */
+    bool expandable;               /* recorded with expandable segments */
+    uint64_t limit;                /* of the process, inferred by the replay: at least; 0: none */
+    uint64_t limit_below;          /* below this; 0: not known */
+    bool exact;                    /* the replay met the recording exactly */
     struct mt_shot_trial trials[MT_SHOT_TRIALS];
     size_t n_trials;
     bool belongs; /* to the log's event; true without a log */
@@ -91,6 +94,9 @@ void mt_shot_label(struct mt_triage *t, const struct mt_shot *shot, uint32_t sta
 /* growth_words.c: where the growth comes from, "most of it from train.py:42 forward"; in the arena.
  */
 const char *mt_shot_growing(struct mt_triage *t, const struct mt_shot *shot);
+
+/* Adds what emptying the cache in the loop costs, and where that is done. */
+void mt_shot_say_driver(struct mt_triage *t, const struct mt_shot *shot);
 /* Its share of the growth, 0 to 1. */
 /* Gradients or the optimizer's state are among what it holds. */
 bool mt_shot_trains(const struct mt_shot *shot);

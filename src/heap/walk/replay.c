@@ -270,3 +270,10 @@ enum mt_stackless mt_replay_stackless(const struct mt_replay *r)
            : older           ? MT_STACKLESS_OLDER
                              : MT_STACKLESS_RECORDED;
 }
+
+int64_t mt_replay_span_us(const struct mt_replay *r)
+{
+    int64_t first = r->n ? r->events[0].time_us : MT_NO_TIME;
+    int64_t last = r->n ? r->events[r->n - 1].time_us : MT_NO_TIME;
+    return first != MT_NO_TIME && last != MT_NO_TIME ? mt_time_between(first, last) : -1;
+}

@@ -105,6 +105,9 @@ bool mt_replay_next(const struct mt_replay *r, struct mt_step *at);
 /* What an event does to memory, from its action alone. */
 enum mt_step_kind mt_event_kind(const struct mt_event *e);
 
+/* From the first event to the last; -1: the events have no times. */
+int64_t mt_replay_span_us(const struct mt_replay *r);
+
 /* Of what age the memory without frames is: OLDER or RECORDED when all of it is, else ANY.
  * O(events).
  */

@@ -3,7 +3,6 @@
 #include "cli/analysis_run.h"
 #include "cli/command.h"
 #include "heap/findings/frag.h"
-#include "support/checked.h"
 #include "verbs/frag/print.h"
 
 struct frag_settings {
@@ -66,10 +65,7 @@ static enum mt_status look_behind(struct mt_frag_result *x, const struct mt_devi
 {
     const struct mt_replay *r = d->replay;
     struct mt_recorded recorded;
-    x->span_us = -1;
-    if (r->n && r->events[0].time_us != MT_NO_TIME && r->events[r->n - 1].time_us != MT_NO_TIME) {
-        x->span_us = mt_time_between(r->events[0].time_us, r->events[r->n - 1].time_us);
-    }
+    x->span_us = mt_replay_span_us(r);
     MT_TRY(mt_driver_price_find(&x->driver, r, 0, r->n, err));
     mt_recorded_find(&recorded, d->snapshot);
     if (x->frag.class == MT_FRAG_NORMAL || recorded.watched) {
