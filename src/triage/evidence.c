@@ -6,6 +6,7 @@
 
 #include "support/checked.h"
 #include "support/units.h"
+#include "triage/advice/advice_when.h"
 #include "triage/triage_state.h"
 
 static struct mt_size_text size(uint64_t bytes)
@@ -44,8 +45,8 @@ void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule)
 }
 
 static const char *const LOOKALIKES[MT_KIND_COUNT] = {
-    [MT_KIND_SOFT] = "An attempt to allocate failed, and the message itself says that this is not "
-                     "a failure.",
+    [MT_KIND_SOFT] = "An attempt to allocate failed, and the message itself says that the program "
+                     "goes on.",
     [MT_KIND_BUDGET] = "The server compared what it needs with its own budget and refused to "
                        "start: a setting is at fault, no request of memory failed.",
     [MT_KIND_POOL] = "The server's own pool of KV-cache tokens was used up by the requests that "
@@ -164,10 +165,10 @@ static void say_free(struct mt_triage *t, enum mt_verdict verdict)
 static void say_contradictions(struct mt_triage *t)
 {
     const struct mt_facts *f = &t->facts;
-    if (f->incident->spilled) {
+    if (f->incident->spilled && strcmp(f->incident->framework, "torch") == 0) {
         mt_evidence_add(t,
                         "PyTorch counts %s allocated on a card of %s: the driver has moved the "
-                        "rest to host memory (Windows and WSL do), which is very slow.",
+                        "rest to host memory, as Windows and WSL do (\"shared GPU memory\"), which is very slow.",
                         size(f->allocated).s, size(f->total).s);
     }
 }
@@ -195,8 +196,8 @@ static void say_when(struct mt_triage *t)
                                ? " Many steps had fitted: a larger batch or sample, a leak or "
                                  "fragmentation is likelier than a job that never fits."
                            : i->step >= 0 && i->step <= 1
-                               ? " It never completed a full step: the job as it stands does not "
-                                 "fit."
+                               ? " It died in its first steps: the job as it stands does not seem "
+                                 "to fit."
                                : "";
         mt_evidence_add(t, "%s%s", text, more);
     }
@@ -283,6 +284,85 @@ static void say_private_pools(struct mt_triage *t)
     }
 }
 
+/* What the dump of TensorFlow's pool shows beside the rule's own sentence. */
+static void say_chunks(struct mt_triage *t, enum mt_verdict verdict)
+{
+    const struct mt_chunks *c = t->facts.chunks;
+    if (!c) {
+        return;
+    }
+    if (c->most_total > 0) {
+        mt_evidence_add(t, "In use, by the dump, most is taken by %llu piece%s of %s: %s.",
+                        (unsigned long long)c->most_count, c->most_count == 1 ? "" : "s",
+                        size(c->most_size).s, size(c->most_total).s);
+    }
+    if (c->free_chunks > 0 && verdict != MT_VERDICT_FRAGMENTATION) {
+        mt_evidence_add(t, "%s of the pool was free, the largest piece %s.", size(c->free_bytes).s,
+                        size(c->largest_free).s);
+    }
+}
+
+/* XLA's own account of the program that did not fit. */
+static void say_buffers(struct mt_triage *t)
+{
+    static const struct {
+        enum mt_said which;
+        const char *words;
+    } PARTS[] = {{MT_SAID_XLA_PARAMETERS, "arguments"},
+                 {MT_SAID_XLA_OUT, "results"},
+                 {MT_SAID_XLA_TEMP, "temporaries"},
+                 {MT_SAID_XLA_LOST, "lost to fragmentation"}};
+    const struct mt_notes *n = t->facts.notes;
+    struct mt_buf line = {0};
+    size_t parts = 0;
+    for (size_t i = 0; n && i < MT_COUNT(PARTS); i++) {
+        const struct mt_said_value *v = &n->said[PARTS[i].which];
+        if (v->known) {
+            mt_buf_printf(&line, "%s%s %s", parts++ ? ", " : "", PARTS[i].words,
+                          size((uint64_t)v->last).s);
+        }
+    }
+    if (parts >= 2) {
+        mt_evidence_add(t, "XLA's buffer assignment: %s.", line.p);
+    }
+    t->no_memory |= line.failed;
+    mt_buf_release(&line);
+}
+
+/* Cards that are filled unevenly, and why the first one may hold more. */
+static void say_balance(struct mt_triage *t)
+{
+    const struct mt_facts *f = &t->facts;
+    const struct mt_smi_card *most = NULL, *least = NULL;
+    for (size_t i = 0; i < f->n_cards; i++) {
+        most = !most || f->cards[i].used > most->used ? &f->cards[i] : most;
+        least = !least || f->cards[i].used < least->used ? &f->cards[i] : least;
+    }
+    bool uneven = most && least->used > MT_GIB && most->used > least->used + MT_GIB &&
+                  most->used / 3 > least->used / 2;
+    if (uneven) {
+        mt_evidence_add(t,
+                        "By nvidia-smi in the log the cards are filled unevenly: device %lld holds "
+                        "%s, device %lld %s.",
+                        (long long)most->device, size(most->used).s, (long long)least->device,
+                        size(least->used).s);
+    }
+    if (f->notes && f->notes->said[MT_SAID_DATA_PARALLEL].known) {
+        mt_evidence_add(t, "DataParallel gathers the outputs on its first device, which therefore "
+                           "holds more than the others.");
+    }
+}
+
+/* Who is on the card by a pasted table. */
+static void say_holder(struct mt_triage *t)
+{
+    const struct mt_smi_row *p = mt_facts_holder(&t->facts);
+    if (p) {
+        mt_evidence_add(t, "nvidia-smi in the log lists process %lld (%s) with %s on device %lld.",
+                        (long long)p->pid, p->name, size(p->bytes).s, (long long)p->device);
+    }
+}
+
 /* What a serving engine's own lines say of its budget. */
 static void say_account(struct mt_triage *t)
 {
@@ -356,12 +436,17 @@ static void say_attempts(struct mt_triage *t, const struct mt_triage_result *r)
         survived += counts && l->list.v[i].recovered;
     }
     if (events > 1) {
-        mt_evidence_add(t,
-                        "%zu out-of-memory events in this log, %zu of them survived; this one "
-                        "(line %llu) is %s.",
-                        events, survived, (unsigned long long)cause->line,
-                        cause->recovered ? "the first, and was caught"
-                                         : "the first that ended something");
+        char caught[48] = "none of them was caught";
+        if (survived == events) {
+            (void)snprintf(caught, sizeof caught, "all of them were caught");
+        } else if (survived > 0) {
+            (void)snprintf(caught, sizeof caught, "%zu of them %s caught", survived,
+                           survived == 1 ? "was" : "were");
+        }
+        mt_evidence_add(t, "This log has %zu out-of-memory events, and %s; line %llu has the %s.",
+                        events, caught, (unsigned long long)cause->line,
+                        cause->recovered || survived == 0 ? "first"
+                                                          : "first that was not");
     } else if (cause->recovered) {
         mt_evidence_add(t, "The program caught the error and went on: no crash by itself.");
     }
@@ -383,6 +468,10 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
         say_table(t);
         say_private_pools(t);
         say_account(t);
+        say_chunks(t, r->verdict);
+        say_buffers(t);
+        say_balance(t);
+        say_holder(t);
         say_device_used(t);
         say_settings(t);
         say_attempts(t, r);

@@ -42,6 +42,13 @@ static const struct mt_summary_table *table_of(const struct mt_triage *t,
     return NULL;
 }
 
+static const struct mt_chunks *chunks_of(const struct mt_triage *t, const struct mt_incident *i)
+{
+    const struct mt_chunks *c = &t->log.chunks;
+    bool pool = strcmp(i->framework, "tensorflow") == 0 || strcmp(i->framework, "jax") == 0;
+    return pool && c->file && mt_triage_speaks_of(t, c->file, i) ? c : NULL;
+}
+
 /* Where the message tells no figures, nvidia-smi in the same log may. */
 void mt_triage_fill_from_cards(const struct mt_triage *t, struct mt_incident *i)
 {
@@ -141,6 +148,7 @@ void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_i
     f->device_used = used_on(t, i->device);
     f->account = t->shot ? &t->shot->account : NULL;
     f->table = table_of(t, i);
+    f->chunks = chunks_of(t, i);
     if (f->device_used && !mt_facts_has(f, MT_OOM_FREE) && f->total > f->device_used) {
         f->free = f->total - f->device_used;
     }

@@ -151,7 +151,12 @@ static size_t choose_cause(const struct mt_incident *list, size_t n)
 /* These say themselves that nothing failed; of other attempts the caller may die. */
 static bool is_harmless(const struct mt_incident *i)
 {
-    return strcmp(i->format, "bfc-soft") == 0 || strcmp(i->format, "triton-soft") == 0;
+    static const char *const FORMATS[] = {"bfc-soft", "triton-soft", "comfyui-soft"};
+    bool harmless = false;
+    for (size_t f = 0; f < MT_COUNT(FORMATS); f++) {
+        harmless |= strcmp(i->format, FORMATS[f]) == 0;
+    }
+    return harmless;
 }
 
 static void judge(struct mt_triage *t, struct mt_incident *i)

@@ -110,6 +110,7 @@ const char *mt_triage_program_words(const char *id);
     X(LOADING, "loading the model", "while loading the model")                                     \
     X(CONTEXT, "creating the context", "while creating the context")                               \
     X(PROFILING, "the memory profiling run", "in the memory profiling run")                        \
+    X(WARM_UP, "the warm-up", "in the warm-up after the start")                                    \
     X(CAPTURE, "capturing CUDA graphs", "while capturing CUDA graphs")                             \
     X(SERVING, "serving requests", "while serving requests")                                       \
     X(GENERATION, "generation", "in generation")                                                   \

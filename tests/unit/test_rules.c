@@ -168,7 +168,7 @@ START_TEST(headlines)
          "Live tensors take 39.85 GiB, 90 % of the 44.40 GiB."},
         {{NULL, 8, 0.05, 0.125, 6.2, 6.2, NO, NO, NO},
          "The job needs more memory than is left for it on this card.",
-         "asked for lacked 76.80 MiB"},
+         "The 128.00 MiB request was 76.80 MiB short."},
         {{NULL, 44.5, 0.0005, 0.002, NO, NO, NO, NO, NO},
          "The card is full, but the message does not say with whose memory.",
          "does not say who holds"},

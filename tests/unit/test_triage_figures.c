@@ -124,6 +124,10 @@ static void know_events(struct sizes *known, const struct mt_triage_result *r)
         for (unsigned f = 0; f < MT_OOM_FIELD_COUNT; f++) {
             add(known, (double)mt_oom_get(&r->incidents[i].numbers, (enum mt_oom_field)f));
         }
+        const struct mt_oom_numbers *n = &r->incidents[i].numbers;
+        add(known, (double)mt_oom_get(n, MT_OOM_ALLOCATED) + (double)mt_oom_get(n, MT_OOM_OUTSIDE) +
+                       (double)mt_oom_get(n, MT_OOM_REQUESTED) - /* over what it may take */
+                       (double)mt_oom_get(n, MT_OOM_TOTAL));
     }
     for (size_t i = 0; i < r->n_series; i++) {
         add(known, r->series[i].bytes_per_step);

@@ -137,6 +137,16 @@ static bool place_fraction_needed(const struct mt_advisor *a, struct mt_buf *out
     return has_fraction(a->facts);
 }
 
+/* Behind a share that the reader must fill in. */
+static bool place_fraction_unknown(const struct mt_advisor *a, struct mt_buf *out)
+{
+    struct mt_buf share = {0};
+    bool known = place_fraction_needed(a, &share);
+    mt_buf_release(&share);
+    mt_buf_text(out, known ? "" : "   # above the one in force");
+    return !known;
+}
+
 static bool place_fraction_least(const struct mt_advisor *a, struct mt_buf *out)
 {
     mt_buf_printf(out, "%.0f %%", ceil(100 * fraction_needed(a->facts)));
@@ -165,6 +175,15 @@ static bool put_bytes(const struct mt_advisor *a, enum mt_said which, struct mt_
 {
     const struct mt_said_value *v = mt_advice_said(a, which);
     return v && put_size(out, (uint64_t)v->last);
+}
+
+/* "8,072,204,288" */
+static bool put_count(const struct mt_advisor *a, enum mt_said which, struct mt_buf *out)
+{
+    const struct mt_said_value *v = mt_advice_said(a, which);
+    bool known = v && v->last >= 1 && v->last < 1e18;
+    mt_buf_text(out, known ? mt_count_text((uint64_t)v->last).s : "");
+    return known;
 }
 
 #define SAID_PLACE(name, put)                                                                      \
@@ -196,8 +215,8 @@ SAID_PLACE(layers, put_number(a, MT_SAID_LAYERS, 1, out))
 SAID_PLACE(width, put_number(a, MT_SAID_WIDTH, 1, out))
 SAID_PLACE(height, put_number(a, MT_SAID_HEIGHT, 1, out))
 SAID_PLACE(batch, put_number(a, MT_SAID_BATCH, 1, out))
-SAID_PLACE(trainable, put_number(a, MT_SAID_TRAINABLE, 1, out))
-SAID_PLACE(parameters, put_number(a, MT_SAID_PARAMETERS, 1, out))
+SAID_PLACE(trainable, put_count(a, MT_SAID_TRAINABLE, out))
+SAID_PLACE(parameters, put_count(a, MT_SAID_PARAMETERS, out))
 SAID_PLACE(util, put_decimal(a, MT_SAID_UTIL, out))
 SAID_PLACE(fraction, put_decimal(a, MT_SAID_FRACTION, out))
 SAID_PLACE(jax_share, put_decimal(a, MT_SAID_MEM_FRACTION, out))
@@ -489,6 +508,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(step),
     PLACE(fraction_needed),
     PLACE(fraction_least),
+    PLACE(fraction_unknown),
     PLACE(len),
     PLACE(batched),
     PLACE(batched_half),

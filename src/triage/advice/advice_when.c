@@ -30,6 +30,11 @@ static bool is_kind(const struct mt_advisor *a, enum mt_incident_kind k)
     return a->facts && incident(a)->kind == k;
 }
 
+static bool is_native(const struct mt_advisor *a)
+{
+    return is_backend(a, "cuda") || is_backend(a, "hip");
+}
+
 /* ---- the event ---- */
 
 bool mt_if_always(const struct mt_advisor *a)
@@ -71,6 +76,11 @@ bool mt_if_budget_of_card(const struct mt_advisor *a)
 {
     return is_kind(a, MT_KIND_BUDGET) && mt_facts_has(a->facts, MT_OOM_TOTAL) &&
            mt_facts_has(a->facts, MT_OOM_FREE);
+}
+
+bool mt_if_budget_not_card(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a);
 }
 
 bool mt_if_budget_of_cache(const struct mt_advisor *a)
@@ -141,9 +151,14 @@ bool mt_if_not_mps(const struct mt_advisor *a)
     return !mt_if_is_mps(a) && !is_backend(a, "dml");
 }
 
+bool mt_if_is_torch_mps(const struct mt_advisor *a)
+{
+    return is_backend(a, "mps") && mt_incident_is(incident(a), "torch");
+}
+
 bool mt_if_is_mps_full(const struct mt_advisor *a)
 {
-    return mt_if_is_mps(a) && incident(a)->phase != MT_PHASE_LOADING;
+    return mt_if_is_torch_mps(a) && incident(a)->phase != MT_PHASE_LOADING;
 }
 
 bool mt_if_is_tpu(const struct mt_advisor *a)
@@ -168,11 +183,6 @@ bool mt_if_is_torch(const struct mt_advisor *a)
     enum mt_program_kind k = a->facts ? mt_program_kind(a->facts->program) : 0;
     return a->facts && !mt_facts_plain(a->facts) && mt_incident_is(incident(a), "cuda") &&
            (k == MT_PROGRAM_KIND_TRAINING || k == MT_PROGRAM_KIND_INFERENCE);
-}
-
-static bool is_native(const struct mt_advisor *a)
-{
-    return is_backend(a, "cuda") || is_backend(a, "hip");
 }
 
 bool mt_if_is_native_cuda(const struct mt_advisor *a)
@@ -256,6 +266,42 @@ bool mt_if_cache_known(const struct mt_advisor *a)
     return said(a, MT_SAID_KV_SET) || said(a, MT_SAID_KV_CACHE);
 }
 
+bool mt_if_cache_failed(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_CACHE_FAILED);
+}
+
+bool mt_if_compute_failed(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_COMPUTE_FAILED) && !mt_if_cache_failed(a);
+}
+
+bool mt_if_cache_unknown(const struct mt_advisor *a)
+{
+    return !mt_if_cache_failed(a);
+}
+
+/* A program on ggml that has no rows of its own, as whisper.cpp and stable-diffusion.cpp. */
+bool mt_if_ggml_other(const struct mt_advisor *a)
+{
+    return mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_RUNNER;
+}
+
+bool mt_if_data_parallel(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_DATA_PARALLEL) && incident(a)->device <= 0;
+}
+
+bool mt_if_spilled(const struct mt_advisor *a)
+{
+    return incident(a)->spilled && is_backend(a, "cuda");
+}
+
+bool mt_if_native_or_unsaid(const struct mt_advisor *a)
+{
+    return is_native(a) || is_backend(a, "");
+}
+
 bool mt_if_not_low_vram(const struct mt_advisor *a)
 {
     return !said(a, MT_SAID_LOW_VRAM);
@@ -263,7 +309,7 @@ bool mt_if_not_low_vram(const struct mt_advisor *a)
 
 bool mt_if_is_builder(const struct mt_advisor *a)
 {
-    return strcmp(incident(a)->format, "trtllm") != 0 && a->facts->program != MT_PROGRAM_TRTLLM;
+    return strncmp(incident(a)->format, "trtllm", 6) != 0 && a->facts->program != MT_PROGRAM_TRTLLM;
 }
 
 bool mt_if_no_growth(const struct mt_advisor *a)
@@ -552,7 +598,7 @@ bool mt_if_hints_with_live(const struct mt_advisor *a)
 
 static bool hints_of_cache(const struct mt_advisor *a)
 {
-    return mt_if_hints(a) && !mt_facts_watched(a->facts) &&
+    return mt_if_hints(a) && strcmp(incident(a)->format, "torch-fraction") != 0 && !mt_facts_watched(a->facts) &&
            strcmp(incident(a)->format, "cudaMallocAsync") != 0;
 }
 

@@ -6,6 +6,7 @@
 #include "support/arena.h"
 #include "support/units.h"
 #include "triage/log/incidents.h"
+#include "triage/log/log_chunks.h"
 #include "triage/log/log_formats.h"
 #include "triage/log/log_lines.h"
 #include "triage/log/log_notes.h"
@@ -89,6 +90,7 @@ struct mt_log {
     struct mt_incidents incidents;
     struct mt_steps steps;
     struct mt_tables tables;
+    struct mt_chunks chunks; /* of the last dump */
     size_t conf_changes;
     MT_VEC(struct mt_log_conf) confs; /* one a log at most */
     bool no_memory;

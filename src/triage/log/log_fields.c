@@ -296,7 +296,7 @@ static void read_pool(struct mt_incident *incident, struct mt_str text)
             mt_oom_set(&incident->numbers, ORDER[i], size.bytes);
         }
         at += size.length;
-        at += at < text.n && text.p[at] == ',';
+        at += at < text.n && (text.p[at] == ',' || text.p[at] == '/');
     }
 }
 
@@ -390,5 +390,5 @@ void mt_log_fields_derive(struct mt_incident *incident)
     }
     derive_processes(incident);
     incident->spilled =
-        allocated && mt_oom_has(n, MT_OOM_TOTAL) && n->v[MT_OOM_ALLOCATED] > n->v[MT_OOM_TOTAL];
+        allocated && strcmp(incident->backend, "tpu") != 0 && mt_oom_has(n, MT_OOM_TOTAL) && n->v[MT_OOM_ALLOCATED] > n->v[MT_OOM_TOTAL];
 }

@@ -60,12 +60,44 @@ static bool is_shells_killed(struct mt_str before, struct mt_str after)
            mt_str_find(before, MT_STR("line")) != SIZE_MAX;
 }
 
+/* A line of a program, a traceback's or a diff's, that would print the words: a placeholder where
+ * the message has a figure, or a call that logs or raises right in front of them. */
+static bool is_source(struct mt_str before, struct mt_str after)
+{
+    static const struct mt_str CALLS[] = {
+        MT_STR_INIT("logger."), MT_STR_INIT("logging."), MT_STR_INIT("log."),
+        MT_STR_INIT("print("),  MT_STR_INIT("printf("),  MT_STR_INIT("warnings.warn("),
+        MT_STR_INIT("raise"),   MT_STR_INIT("throw"),    MT_STR_INIT("panic!("),
+    };
+    if (after.n > 0 && strchr("{%$", after.p[0])) {
+        return true;
+    }
+    size_t near = before.n > 48 ? before.n - 48 : 0;
+    struct mt_str here = {before.p + near, before.n - near};
+    static const struct mt_str NAMES[] = {MT_STR_INIT("cuda"), MT_STR_INIT("hip"),
+                                          MT_STR_INIT("xpu"), MT_STR_INIT("gpu")};
+    for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
+        here.n -= mt_str_ends(here, NAMES[i]) ? NAMES[i].n : 0;
+    }
+    bool quoted = mt_str_ends(here, MT_STR("(\"")) || mt_str_ends(here, MT_STR("('")) ||
+                  mt_str_ends(here, MT_STR("(f\"")) || mt_str_ends(here, MT_STR("(f'"));
+    for (size_t i = 0; quoted && i < MT_COUNT(CALLS); i++) {
+        if (mt_str_find(here, CALLS[i]) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool mt_log_format_stands(const struct mt_log_format *f, struct mt_str line, size_t at)
 {
     struct mt_str before = {line.p, at};
     struct mt_str after = {line.p + at + f->phrase.n, line.n - at - f->phrase.n};
+    if (is_source(before, after)) {
+        return false;
+    }
     switch (f->where) {
-    case MT_WHERE_SAID: return is_announced(before);
+    case MT_WHERE_SAID: return is_announced(before) && !mt_general_is_mood(line, at);
     case MT_WHERE_LINE: return is_shells_killed(before, after);
     case MT_WHERE_WORD:
         return (at == 0 || !is_word(line.p[at - 1])) &&

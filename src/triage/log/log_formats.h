@@ -23,6 +23,7 @@ enum mt_format_group {
     MT_GROUP_JULIA,
     MT_GROUP_TRT,
     MT_GROUP_NCCL,
+    MT_GROUP_CUDNN,
     MT_GROUP_MINDSPORE,
     MT_GROUP_THEANO,
     MT_GROUP_RUNTIME,

@@ -64,8 +64,46 @@ static const struct mt_str MOODS[] = {
     MT_STR_INIT("import"),        MT_STR_INIT("print("),     MT_STR_INIT("logger."),
     MT_STR_INIT("thrownew"),      MT_STR_INIT("retries"),    MT_STR_INIT("reduce"),
     MT_STR_INIT("instead"),       MT_STR_INIT("e.g"),        MT_STR_INIT("survive"),
-    MT_STR_INIT("recover"),
+    MT_STR_INIT("recover"),       MT_STR_INIT("whencuda"),   MT_STR_INIT("whengpu"),
+    MT_STR_INIT("whenvram"),      MT_STR_INIT("timeswhen"),  MT_STR_INIT("whenever"),
+    MT_STR_INIT("usage:"),        MT_STR_INIT("iscommon"),   MT_STR_INIT("ononoom"),
 };
+
+/* Words that hold a short name of a device by accident: "inputs", "output", "chip". */
+static bool is_accident(struct mt_str text, size_t at)
+{
+    static const struct {
+        struct mt_str word;
+        size_t before; /* of the name in it */
+    } WORDS[] = {{MT_STR_INIT("input"), 1},
+                 {MT_STR_INIT("output"), 2},
+                 {MT_STR_INIT("chip"), 1},
+                 {MT_STR_INIT("ship"), 1}};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        if (at >= WORDS[i].before && mt_str_starts((struct mt_str){text.p + at - WORDS[i].before,
+                                                                   text.n - at + WORDS[i].before},
+                                                   WORDS[i].word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first place of the word that is one; SIZE_MAX: none. */
+static size_t find_name(struct mt_str text, struct mt_str word)
+{
+    for (size_t from = 0; from < text.n;) {
+        size_t found = mt_str_find((struct mt_str){text.p + from, text.n - from}, word);
+        if (found == SIZE_MAX) {
+            return SIZE_MAX;
+        }
+        if (word.n > 3 || !is_accident(text, from + found)) {
+            return from + found;
+        }
+        from += found + 1;
+    }
+    return SIZE_MAX;
+}
 
 static struct mt_str window(struct mt_str text, size_t at, size_t before, size_t behind)
 {
@@ -82,7 +120,7 @@ static size_t nearest(struct mt_str text, size_t at, const struct mt_str *words,
     for (size_t i = 0; i < n; i++) {
         for (size_t from = 0; from < around.n;) {
             struct mt_str rest = {around.p + from, around.n - from};
-            size_t found = mt_str_find(rest, words[i]);
+            size_t found = find_name(rest, words[i]);
             if (found == SIZE_MAX) {
                 break;
             }
@@ -153,6 +191,11 @@ bool mt_general_is_told(struct mt_str text, size_t at, size_t n)
            !is_instruction(before, after) && !holds_any(before, MOODS, MT_COUNT(MOODS));
 }
 
+bool mt_general_is_mood(struct mt_str text, size_t at)
+{
+    return holds_any(lead(text, at), MOODS, MT_COUNT(MOODS));
+}
+
 enum mt_incident_kind mt_general_kind(struct mt_str text, size_t at)
 {
     size_t gpu = nearest(text, at, DEVICES, MT_COUNT(DEVICES));
@@ -207,7 +250,7 @@ const char *mt_general_backend(struct mt_str text)
         {MT_STR_INIT("geforce"), "cuda"},
     };
     for (size_t i = 0; i < MT_COUNT(BACKENDS); i++) {
-        if (mt_str_find(text, BACKENDS[i].word) != SIZE_MAX) {
+        if (find_name(text, BACKENDS[i].word) != SIZE_MAX) {
             return BACKENDS[i].backend;
         }
     }

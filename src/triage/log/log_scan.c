@@ -102,6 +102,11 @@ static const struct mt_str RAW_WORDS[] = {
     MT_STR_INIT("| mem:"),
     MT_STR_INIT(", mem "),
     MT_STR_INIT("  mem:"),
+    MT_STR_INIT(" mem "),
+    MT_STR_INIT(" vram "),
+    MT_STR_INIT("to reserve"),
+    MT_STR_INIT("not reserve"),
+    MT_STR_INIT("vram: "),
     MT_STR_INIT("internal assert"),
     MT_STR_INIT("temporary_buffer"),
     MT_STR_INIT("error 1455"),
@@ -255,6 +260,7 @@ static void look_at_line(struct mt_log *log, struct mt_str raw, struct mt_str be
     log->no_memory |= line->text.failed || line->tight.failed;
     unsigned marks = mt_log_message_line(log, before);
     take_column(log);
+    mt_chunks_take(&log->chunks, log->file, line->squeezed);
     if (log->tables.in_summary) {
         log->no_memory |= !mt_tables_row(&log->tables, line->clean);
         take_table(log);

@@ -13,6 +13,12 @@
 #include "triage/log/log_lines.h"
 #include "triage/log/log_number.h"
 
+/* "mem 4.12GB", with nothing in between: the phrase takes the figure's first digit along. */
+#define DIGIT(d)                                                                                   \
+    {                                                                                              \
+        MT_STR_INIT("mem" d), MT_SERIES_USED, MT_MIB, true                                         \
+    }
+
 const struct mt_step_phrase MT_STEP_PHRASES[] = {
     {MT_STR_INIT("maxmemoryallocated"), MT_SERIES_PEAK, MT_MIB, false},
     {MT_STR_INIT("max_memory_allocated"), MT_SERIES_PEAK, MT_MIB, false},
@@ -61,7 +67,19 @@ const struct mt_step_phrase MT_STEP_PHRASES[] = {
     {MT_STR_INIT("mem="), MT_SERIES_USED, MT_MIB, true},
     {MT_STR_INIT(",mem"), MT_SERIES_USED, MT_MIB, true},
     {MT_STR_INIT("mem:"), MT_SERIES_USED, MT_MIB, true},
+    DIGIT("0"),
+    DIGIT("1"),
+    DIGIT("2"),
+    DIGIT("3"),
+    DIGIT("4"),
+    DIGIT("5"),
+    DIGIT("6"),
+    DIGIT("7"),
+    DIGIT("8"),
+    DIGIT("9"),
+    {MT_STR_INIT("vram"), MT_SERIES_USED, MT_MIB, true},
 };
+#undef DIGIT
 const size_t MT_STEP_PHRASES_N = MT_COUNT(MT_STEP_PHRASES);
 
 void mt_steps_release(struct mt_steps *s)
@@ -82,10 +100,19 @@ static struct mt_str from(struct mt_str s, size_t at)
     return (struct mt_str){s.p + at, s.n - at};
 }
 
-/* "275/1266" -> 275; a date's "2022/03" is not one, for months have two digits and the total must
+/* What tqdm writes behind the count: "101/7393[01:01<1:14:01". */
+static bool is_bar(struct mt_str line, size_t slash)
+{
+    while (++slash < line.n && is_digit(line.p[slash])) {
+    }
+    return slash < line.n && line.p[slash] == '[';
+}
+
+/* "275/1266" -> 275, of a progress bar before any other; a date's "2022/03" is not one, for months have two digits and the total must
  * not be below the step. */
 static int64_t fraction_step(struct mt_str line)
 {
+    int64_t first = -1;
     for (size_t i = 1; i + 1 < line.n; i++) {
         if (line.p[i] != '/' || !is_digit(line.p[i - 1]) || !is_digit(line.p[i + 1])) {
             continue;
@@ -98,10 +125,13 @@ static int64_t fraction_step(struct mt_str line)
         int64_t total = mt_log_integer_at(from(line, i + 1), &length);
         if (step >= 0 && total >= step &&
             (at == 0 || (line.p[at - 1] != '.' && line.p[at - 1] != '/'))) {
-            return step;
+            if (is_bar(line, i)) {
+                return step;
+            }
+            first = first < 0 ? step : first;
         }
     }
-    return -1;
+    return first;
 }
 
 int64_t mt_step_number(struct mt_str line)
@@ -287,8 +317,9 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     if (mt_str_find(key, MT_STR(".")) != SIZE_MAX) {
         return take_stats(s, line, key, number, origin);
     }
-    struct mt_log_size size =
-        value_behind(from(line, at + phrase->phrase.n), phrase->phrase, phrase->unit);
+    size_t behind = at + phrase->phrase.n;
+    behind -= is_digit(line.p[behind - 1]) ? 1 : 0;
+    struct mt_log_size size = value_behind(from(line, behind), phrase->phrase, phrase->unit);
     if (size.length == 0 || size.bytes >= MT_LOG_NONSENSE) {
         return true;
     }

@@ -23,6 +23,9 @@ static const char *not_enough(const struct mt_facts *f)
     if (f->room.kind == MT_ROOM_FREE || f->room.kind == MT_ROOM_SCATTERED) {
         return "The job takes most of the card, and what is left could not hold this request.";
     }
+    if (f->incident->whole_is_limit) {
+        return "The job needs more memory than the framework may take.";
+    }
     if (exceeds_card(f)) {
         return mt_verdict_text(MT_VERDICT_NOT_ENOUGH);
     }

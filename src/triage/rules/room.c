@@ -28,10 +28,14 @@ static uint64_t beyond(uint64_t need, uint64_t room)
 }
 
 /* What lacks to the limit; 0 where none is known, or where it is the card's own size. */
-static uint64_t over_limit(const struct mt_oom_numbers *n, uint64_t need)
+static uint64_t over_limit(const struct mt_incident *i, uint64_t need)
 {
+    const struct mt_oom_numbers *n = &i->numbers;
     uint64_t held = mt_oom_get(n, MT_OOM_RESERVED), live = mt_oom_get(n, MT_OOM_ALLOCATED);
     uint64_t allowed = mt_oom_get(n, MT_OOM_ALLOWED), total = mt_oom_get(n, MT_OOM_TOTAL);
+    if (i->whole_is_limit && !mt_oom_has(n, MT_OOM_FREE) && mt_oom_has(n, MT_OOM_ALLOCATED)) {
+        return beyond(mt_add_sat(mt_add_sat(live, mt_oom_get(n, MT_OOM_OUTSIDE)), need), total);
+    }
     if (allowed == 0 || (total > 0 && (double)allowed >= 0.995 * (double)total)) {
         return 0;
     }
@@ -54,12 +58,13 @@ struct mt_room mt_room_of(const struct mt_incident *i)
         return r;
     }
     uint64_t card = free_known ? beyond(r.need, n->v[MT_OOM_FREE]) : 0;
-    uint64_t limit = over_limit(n, r.need);
+    uint64_t limit = over_limit(i, r.need);
     r.known = free_known || limit > 0;
     r.by_limit = limit > card;
     r.missing = r.by_limit ? limit : card;
-    r.rounded =
-        !is_snapshot(i) && (r.need > MT_GIB || r.by_limit || mt_oom_get(n, MT_OOM_FREE) > MT_GIB);
+    bool exact = free_known && n->v[MT_OOM_FREE] == 0 && !r.by_limit; /* all of it is missing */
+    r.rounded = !is_snapshot(i) && !exact &&
+                (r.need > MT_GIB || r.by_limit || mt_oom_get(n, MT_OOM_FREE) > MT_GIB);
     r.holes = mt_oom_get(n, MT_OOM_UNALLOCATED);
     if (r.known && r.missing == 0) {
         r.kind = MT_ROOM_FREE;

@@ -216,6 +216,15 @@ bool mt_when_holes_high(const struct mt_facts *f)
     return mt_when_holes_decide(f) && holes_share(f) >= T(HOLES_HIGH);
 }
 
+/* The pool's own dump: enough is free, no piece is large enough, and the pool cannot grow. */
+bool mt_when_chunks_scattered(const struct mt_facts *f)
+{
+    const struct mt_chunks *c = f->chunks;
+    return c && c->free_chunks > 0 && known2(f, MT_OOM_REQUESTED, MT_OOM_TOTAL) &&
+           c->free_bytes >= f->requested && c->largest_free < f->requested &&
+           (!known(f, MT_OOM_RESERVED) || f->total < mt_add_sat(f->reserved, f->requested));
+}
+
 bool mt_when_holes_and_free(const struct mt_facts *f)
 {
     return knows_holes(f) && f->free < f->requested &&
@@ -281,13 +290,16 @@ bool mt_when_outside_main(const struct mt_facts *f)
 /* Where the holes would make up for what is missing, how they lie has a say in it as well. */
 bool mt_when_live_near(const struct mt_facts *f)
 {
-    return knows_live(f) && live_share(f) >= T(NEAR_CARD) && f->room.kind != MT_ROOM_SCATTERED &&
+    return !mt_when_chunks_scattered(f) && knows_live(f) && live_share(f) >= T(NEAR_CARD) && f->room.kind != MT_ROOM_SCATTERED &&
            f->room.kind != MT_ROOM_FREE;
 }
 
+/* Not where it would fit if the holes lay together. */
 bool mt_when_live_likely(const struct mt_facts *f)
 {
-    return knows_live(f) && live_share(f) >= T(LIKELY_CARD);
+    uint64_t held = mt_add_sat(mt_add_sat(f->allocated, f->outside), f->requested);
+    bool fits = (mt_when_holes_high(f) || mt_when_chunks_scattered(f)) && held <= f->total;
+    return knows_live(f) && live_share(f) >= T(LIKELY_CARD) && !fits;
 }
 
 bool mt_when_live_and_request(const struct mt_facts *f)

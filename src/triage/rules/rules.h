@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_TRIAGE_RULES_RULES_H
 #define MEMTOOL_TRIAGE_RULES_RULES_H
 
+#include "triage/log/log_chunks.h"
 #include "triage/log/log_notes.h"
 #include "triage/rules/room.h"
 #include "triage/triage.h"
@@ -40,6 +41,7 @@ struct mt_facts {
     const char *serving_conf; /* another setting whose replay did, or NULL */
     uint64_t device_used;     /* as nvidia-smi says; 0: not known */
     const struct mt_summary_table *table; /* or NULL */
+    const struct mt_chunks *chunks;       /* the dump of the allocator's pool, or NULL */
     const struct mt_account *account;     /* of the snapshot of this event, or NULL */
 };
 

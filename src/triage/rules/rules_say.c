@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentences of rules.def: why a rule holds, in the figures that the message printed. */
+#include <stdio.h>
+
 #include "support/checked.h"
 #include "support/units.h"
 #include "triage/rules/rules_parts.h"
@@ -12,6 +14,16 @@ static struct mt_size_text text(uint64_t bytes)
 static double per_cent(uint64_t part, uint64_t whole)
 {
     return 100.0 * mt_share(part, whole);
+}
+
+/* "98", and "99.6" where a part that is not the whole would become it. */
+static struct mt_size_text share_text(uint64_t part, uint64_t whole)
+{
+    double share = per_cent(part, whole);
+    bool near = share >= 99.5 && share < 100;
+    struct mt_size_text s;
+    (void)snprintf(s.s, sizeof s.s, near ? "%.1f" : "%.0f", near && share > 99.9 ? 99.9 : share);
+    return s;
 }
 
 void mt_say_oversize_kind(const struct mt_facts *f, struct mt_buf *out)
@@ -167,6 +179,16 @@ void mt_say_holes_and_free(const struct mt_facts *f, struct mt_buf *out)
                   text(f->requested).s);
 }
 
+void mt_say_chunks(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_chunks *c = f->chunks;
+    mt_buf_printf(out,
+                  "By the dump of its pool %s was free in %llu piece%s of at most %s: none could "
+                  "hold the %s asked for.",
+                  text(c->free_bytes).s, (unsigned long long)c->free_chunks,
+                  c->free_chunks == 1 ? "" : "s", text(c->largest_free).s, text(f->requested).s);
+}
+
 void mt_say_others(const struct mt_facts *f, struct mt_buf *out)
 {
     mt_buf_printf(out, "Other processes hold %s, %.0f %% of the card.", text(f->others).s,
@@ -222,8 +244,10 @@ void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
 /* Of a process that was watched, what PyTorch had cached cannot be told from what was in use. */
 static const char *live_words(const struct mt_facts *f)
 {
+    bool is_tpu = strcmp(f->incident->backend, "tpu") == 0;
     return mt_facts_plain(f)     ? "The allocations of the program and its libraries"
            : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
+           : is_tpu              ? "The buffers of the compiled program"
                                  : "Live tensors";
 }
 
@@ -243,14 +267,23 @@ static void say_room(const struct mt_facts *f, struct mt_buf *out)
             "not make up for that.",
             text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
     } else if (r->known && r->missing > 0) {
-        mt_buf_printf(out, " The %s asked for lacked %s.", text(r->need).s, mt_room_missing(r).s);
+        mt_buf_printf(out, " The %s request was %s short.", text(r->need).s, mt_room_missing(r).s);
     }
 }
 
 void mt_say_live(const struct mt_facts *f, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%s take %s, %.0f %% of the %s.", live_words(f), text(f->allocated).s,
-                  per_cent(f->allocated, f->total), text(f->total).s);
+    uint64_t pools = mt_oom_get(f->numbers, MT_OOM_PRIVATE_POOLS);
+    const char *allowed = f->incident->whole_is_limit ? " that it may take" : "";
+    struct mt_size_text share = share_text(f->allocated, f->total);
+    if (pools > f->allocated / 50 && pools < f->allocated) { /* PyTorch prints both in one figure */
+        mt_buf_printf(out, "%s take %s and private pools %s more, together %s %% of the %s.",
+                      live_words(f), text(f->allocated - pools).s, text(pools).s, share.s,
+                      text(f->total).s);
+    } else {
+        mt_buf_printf(out, "%s take %s, %s %% of the %s%s.", live_words(f), text(f->allocated).s,
+                      share.s, text(f->total).s, allowed);
+    }
     say_room(f, out);
 }
 
@@ -284,11 +317,14 @@ void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
 {
+    bool other = f->program == MT_PROGRAM_JAX || f->program == MT_PROGRAM_TENSORFLOW ||
+                 strcmp(f->incident->framework, "tensorflow") == 0;
+    const char *owner = other ? "the framework" : "PyTorch";
     mt_buf_printf(out,
-                  "%s allocates past PyTorch's allocator and %s: PyTorch's cache may hold "
-                  "what it needed.",
-                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library",
-                  f->incident->doubtful ? "may have found the card full" : "found the card full");
+                  "%s allocates past %s's allocator and %s: %s's pool may hold what it needed.",
+                  strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library", owner,
+                  f->incident->doubtful ? "may have found the card full" : "found the card full",
+                  owner);
 }
 
 void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
@@ -298,6 +334,11 @@ void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
                       "The message tells what the program held (%s), but neither the card's size "
                       "nor what was free.",
                       text(f->allocated > f->reserved ? f->allocated : f->reserved).s);
+    } else if (known(f, MT_OOM_FREE) && known(f, MT_OOM_TOTAL) && !known(f, MT_OOM_REQUESTED)) {
+        mt_buf_printf(out,
+                      "%s of %s was free; the message says neither what was asked for nor who "
+                      "holds the rest.",
+                      text(f->free).s, text(f->total).s);
     } else if (known(f, MT_OOM_REQUESTED)) {
         const struct mt_said_value *xla = f->notes ? f->notes->said : NULL;
         bool buffers = xla && xla[MT_SAID_XLA_TOTAL].known;
