@@ -387,79 +387,6 @@ static bool place_tgi_launch(const struct mt_advisor *a, struct mt_buf *out)
 
 /* ---- training ---- */
 
-/* `words` with `value` for its "%s". */
-static void fill_in(struct mt_buf *out, const char *words, const char *value)
-{
-    const char *at = strstr(words, "%s");
-    mt_buf_add(out, words, at ? (size_t)(at - words) : strlen(words));
-    mt_buf_text(out, at ? value : "");
-    mt_buf_text(out, at ? at + 2 : "");
-}
-
-/* The trainer's own options, with half of the batch and twice the accumulation in force. */
-static bool place_batch_option(const struct mt_advisor *a, struct mt_buf *out)
-{
-    static const struct {
-        enum mt_program program;
-        const char *batch, *accumulation;
-    } OPTIONS[] = {
-        {MT_PROGRAM_TRAINER, "--per_device_train_batch_size %s",
-         " --gradient_accumulation_steps %s"},
-        {MT_PROGRAM_LLAMAFACTORY, "per_device_train_batch_size: %s",
-         ", gradient_accumulation_steps: %s"},
-        {MT_PROGRAM_AXOLOTL, "micro_batch_size: %s", ", gradient_accumulation_steps: %s"},
-        {MT_PROGRAM_DEEPSPEED, "\"train_micro_batch_size_per_gpu\": %s",
-         ", \"gradient_accumulation_steps\": %s"},
-        {MT_PROGRAM_MEGATRON, "--micro-batch-size %s", "   # the global batch stays as it is"},
-        {MT_PROGRAM_LIGHTNING, "DataLoader(data, batch_size=%s)",
-         ", Trainer(accumulate_grad_batches=%s)"},
-        {MT_PROGRAM_ULTRALYTICS, "yolo train batch=%s", "   # nbs keeps the effective batch"},
-        {MT_PROGRAM_TORCHTITAN, "--training.local_batch_size %s",
-         "   # the global batch stays as it is"},
-        {MT_PROGRAM_TRAINING, "DataLoader(data, batch_size=%s)",
-         "   # and optimizer.step() after twice as many"},
-    };
-    char batch[40] = "HALF", steps[40] = "TWICE";
-    const struct mt_said_value *b = mt_advice_said(a, MT_SAID_BATCH);
-    const struct mt_said_value *s = mt_advice_said(a, MT_SAID_ACCUMULATION);
-    if (b && b->last >= 2) {
-        (void)snprintf(batch, sizeof batch, "%.0f", floor(b->last / 2));
-    }
-    if (s) {
-        (void)snprintf(steps, sizeof steps, "%.0f", s->last * 2);
-    }
-    for (size_t i = 0; i < MT_COUNT(OPTIONS); i++) {
-        if (OPTIONS[i].program == a->facts->program) {
-            fill_in(out, OPTIONS[i].batch, batch);
-            fill_in(out, OPTIONS[i].accumulation, steps);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool place_eval_batch_option(const struct mt_advisor *a, struct mt_buf *out)
-{
-    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_EVAL_BATCH);
-    if (v && v->last >= 2) {
-        mt_buf_printf(out, "--per_device_eval_batch_size %.0f", floor(v->last / 2));
-    } else {
-        mt_buf_text(out, "--per_device_eval_batch_size N");
-    }
-    mt_buf_text(out, " --eval_accumulation_steps N   # Trainer");
-    return a->facts->program == MT_PROGRAM_TRAINER;
-}
-
-static bool place_shard_command(const struct mt_advisor *a, struct mt_buf *out)
-{
-    mt_buf_text(out, a->facts->program == MT_PROGRAM_DEEPSPEED
-                         ? "\"zero_optimization\": {\"stage\": STAGE, \"offload_optimizer\": "
-                           "{\"device\": \"cpu\"}}   # a higher stage than now"
-                         : "accelerate launch --use_fsdp --fsdp_sharding_strategy FULL_SHARD "
-                           "train.py");
-    return true;
-}
-
 /* ---- image tools ---- */
 
 static bool place_tiling(const struct mt_advisor *a, struct mt_buf *out)
@@ -565,9 +492,6 @@ static const struct mt_place FIGURES[] = {
     PLACE(tp_option),
     PLACE(tp_more),
     PLACE(tgi_launch),
-    PLACE(batch_option),
-    PLACE(eval_batch_option),
-    PLACE(shard_command),
     PLACE(tiling),
     PLACE(pipe_half),
     PLACE(vram_option),
@@ -587,7 +511,8 @@ static mt_place_fn *find_in(const struct mt_place *places, size_t n, struct mt_s
 static mt_place_fn *find(struct mt_str name)
 {
     mt_place_fn *put = find_in(FIGURES, MT_COUNT(FIGURES), name);
-    return put ? put : find_in(MT_WORD_PLACES, MT_WORD_PLACES_N, name);
+    put = put ? put : find_in(MT_WORD_PLACES, MT_WORD_PLACES_N, name);
+    return put ? put : find_in(MT_COMMAND_PLACES, MT_COMMAND_PLACES_N, name);
 }
 
 bool mt_advice_place_exists(struct mt_str name)

@@ -17,4 +17,8 @@ struct mt_place {
 extern const struct mt_place MT_WORD_PLACES[];
 extern const size_t MT_WORD_PLACES_N;
 
+/* advice_commands.c: in the words of the program and its device. */
+extern const struct mt_place MT_COMMAND_PLACES[];
+extern const size_t MT_COMMAND_PLACES_N;
+
 #endif

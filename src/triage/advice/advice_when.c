@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When a row of advice applies: what the event, its program and the snapshot show. */
-#include "triage/advice/advice_when.h"
+#include "triage/advice/advice_when_parts.h"
 
 #include <math.h>
 
@@ -9,31 +9,6 @@
 
 /* A library beside the allocator, or others on the card, from which they come first. */
 #define MORE_BY (MT_GIB / 2)
-
-static const struct mt_incident *incident(const struct mt_advisor *a)
-{
-    return a->facts->incident;
-}
-
-static bool is_backend(const struct mt_advisor *a, const char *backend)
-{
-    return a->facts && mt_facts_backend_is(a->facts, backend);
-}
-
-static bool said(const struct mt_advisor *a, enum mt_said which)
-{
-    return mt_advice_said(a, which) != NULL;
-}
-
-static bool is_kind(const struct mt_advisor *a, enum mt_incident_kind k)
-{
-    return a->facts && incident(a)->kind == k;
-}
-
-static bool is_native(const struct mt_advisor *a)
-{
-    return is_backend(a, "cuda") || is_backend(a, "hip");
-}
 
 /* ---- the event ---- */
 
@@ -287,6 +262,23 @@ bool mt_if_ggml_other(const struct mt_advisor *a)
     return mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_RUNNER;
 }
 
+bool mt_if_spread_already(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_SPREAD) && mt_if_not_mps(a);
+}
+
+bool mt_if_not_spread(const struct mt_advisor *a)
+{
+    return !said(a, MT_SAID_SPREAD) && mt_if_not_mps(a);
+}
+
+/* The batch was lowered after the failure, and the run went on. */
+bool mt_if_retried_smaller(const struct mt_advisor *a)
+{
+    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_BATCH);
+    return v && v->last < v->first && incident(a)->recovered && a->facts->attempts == 0;
+}
+
 bool mt_if_data_parallel(const struct mt_advisor *a)
 {
     return said(a, MT_SAID_DATA_PARALLEL) && incident(a)->device <= 0;
@@ -361,6 +353,9 @@ bool mt_if_died_again(const struct mt_advisor *a)
 
 bool mt_if_batch_may_fall(const struct mt_advisor *a)
 {
+    if (mt_if_retried_smaller(a)) {
+        return false;
+    }
     return mt_if_not_mps(a) ? !mt_if_batch_is_one(a) && !mt_if_died_again(a)
                             : !mt_if_batch_is_one(a);
 }
@@ -442,7 +437,7 @@ bool mt_if_outside_is_more(const struct mt_advisor *a)
 
 bool mt_if_outside_is_more_unnamed(const struct mt_advisor *a)
 {
-    return mt_if_outside_is_more(a) && a->list.n == 0 && is_native(a);
+    return mt_if_outside_is_more(a) && is_native(a);
 }
 
 /* Several processes of one size on the card are ranks that were given the same card. */
@@ -472,104 +467,6 @@ bool mt_if_is_cuda_unowned(const struct mt_advisor *a)
     return is_backend(a, "cuda") && !a->facts->account && !is_kind(a, MT_KIND_LIBRARY);
 }
 
-/* ---- holes ---- */
-
-static bool era_is(const struct mt_facts *f, const char *prefix)
-{
-    return strncmp(f->incident->format, prefix, strlen(prefix)) == 0;
-}
-
-bool mt_facts_has_no_settings(const struct mt_facts *f)
-{
-    return era_is(f, "torch-1.0") || era_is(f, "torch-1.4") || era_is(f, "torch-0");
-}
-
-/* Windows has no virtual memory of the kind that they need. */
-bool mt_facts_may_expand(const struct mt_facts *f)
-{
-    bool windows = f->notes && f->notes->said[MT_SAID_WINDOWS].known;
-    bool native = mt_facts_backend_is(f, "cuda") || mt_facts_backend_is(f, "hip") ||
-                  mt_facts_backend_is(f, "npu");
-    return native && !windows && !f->incident->spilled && !mt_facts_has_no_settings(f) &&
-           (!era_is(f, "torch-1.1") || era_is(f, "torch-1.13-2.4")) &&
-           strcmp(f->incident->format, "cudaMallocAsync") != 0;
-}
-
-static bool spent(const struct mt_facts *f)
-{
-    return f->expandable_on || f->expandable_fails;
-}
-
-bool mt_if_pools_large(const struct mt_advisor *a)
-{
-    uint64_t bytes = mt_oom_get(a->facts->numbers, MT_OOM_PRIVATE_POOLS);
-    return bytes > 0 && bytes >= a->facts->room.missing && bytes >= MT_GIB;
-}
-
-bool mt_if_replays_fail(const struct mt_advisor *a)
-{
-    return a->facts->replays_fail && mt_if_holes_matter(a);
-}
-
-bool mt_if_holes_matter(const struct mt_advisor *a)
-{
-    return a->verdict == MT_VERDICT_FRAGMENTATION ||
-           mt_rules_holds(a->facts, MT_VERDICT_FRAGMENTATION);
-}
-
-bool mt_if_replay_serves(const struct mt_advisor *a)
-{
-    return a->facts->expandable_serves && !spent(a->facts) && mt_facts_may_expand(a->facts);
-}
-
-bool mt_if_other_replay_serves(const struct mt_advisor *a)
-{
-    return a->facts->serving_conf && spent(a->facts);
-}
-
-bool mt_if_may_expand_for_holes(const struct mt_advisor *a)
-{
-    const struct mt_facts *f = a->facts;
-    bool limit = a->verdict == MT_VERDICT_PER_PROCESS_LIMIT;
-    return mt_facts_may_expand(f) && !spent(f) && !f->replays_fail &&
-           (!limit || f->room.kind == MT_ROOM_SCATTERED);
-}
-
-bool mt_if_expandable_already(const struct mt_advisor *a)
-{
-    return a->facts->expandable_on && !a->facts->replays_fail;
-}
-
-/* Where segments expand, blocks are cut whatever the limit says; and what is set is not set again.
- */
-bool mt_if_may_split(const struct mt_advisor *a)
-{
-    const struct mt_facts *f = a->facts;
-    bool set =
-        mt_str_find(f->conf, MT_STR("max_split_size_mb")) != SIZE_MAX || said(a, MT_SAID_SPLIT_SET);
-    return !mt_facts_may_expand(f) && !mt_facts_has_no_settings(f) && !set && !f->expandable_on &&
-           is_native(a) && strcmp(f->incident->format, "cudaMallocAsync") != 0 &&
-           !f->replays_fail && f->requested > 0;
-}
-
-bool mt_if_is_old(const struct mt_advisor *a)
-{
-    return mt_facts_has_no_settings(a->facts);
-}
-
-bool mt_if_plain_may_expand(const struct mt_advisor *a)
-{
-    return !spent(a->facts);
-}
-
-/* They would make up for what is missing, though they are not the main matter. */
-bool mt_if_holes_would_do(const struct mt_advisor *a)
-{
-    const struct mt_facts *f = a->facts;
-    return f->room.kind == MT_ROOM_SCATTERED && mt_incident_is(f->incident, "torch") &&
-           mt_facts_may_expand(f) && !spent(f) && !f->replays_fail;
-}
-
 /* ---- a snapshot ---- */
 
 bool mt_if_one_line_holds(const struct mt_advisor *a)
@@ -581,64 +478,4 @@ bool mt_if_may_record(const struct mt_advisor *a)
 {
     return !a->snapshot && is_native(a) && !mt_facts_has_no_settings(a->facts) &&
            strcmp(incident(a)->format, "cudaMallocAsync") != 0;
-}
-
-/* ---- hints that do not help ---- */
-
-bool mt_if_hints(const struct mt_advisor *a)
-{
-    return mt_facts_has(a->facts, MT_OOM_REQUESTED) && mt_if_not_mps(a) &&
-           mt_incident_is(incident(a), "torch");
-}
-
-bool mt_if_hints_with_live(const struct mt_advisor *a)
-{
-    return mt_if_hints(a) && mt_facts_has(a->facts, MT_OOM_ALLOCATED);
-}
-
-static bool hints_of_cache(const struct mt_advisor *a)
-{
-    return mt_if_hints(a) && strcmp(incident(a)->format, "torch-fraction") != 0 && !mt_facts_watched(a->facts) &&
-           strcmp(incident(a)->format, "cudaMallocAsync") != 0;
-}
-
-bool mt_if_hint_expandable_on(const struct mt_advisor *a)
-{
-    return hints_of_cache(a) && a->facts->expandable_on;
-}
-
-bool mt_if_hint_expandable_failed(const struct mt_advisor *a)
-{
-    return hints_of_cache(a) && !a->facts->expandable_on && a->facts->expandable_fails;
-}
-
-/* The figures rule the popular setting out. */
-bool mt_if_hint_holes(const struct mt_advisor *a)
-{
-    const struct mt_facts *f = a->facts;
-    return hints_of_cache(a) && !spent(f) && !mt_rules_holds(f, MT_VERDICT_FRAGMENTATION) &&
-           !mt_facts_has_no_settings(f) && mt_facts_has(f, MT_OOM_UNALLOCATED);
-}
-
-/* The message itself recommends it, and prints nothing that would show whether it helps. */
-bool mt_if_hint_standard(const struct mt_advisor *a)
-{
-    return hints_of_cache(a) && !spent(a->facts) && a->facts->incident->expandable_hint &&
-           !mt_facts_has(a->facts, MT_OOM_UNALLOCATED);
-}
-
-bool mt_if_hint_holes_short(const struct mt_advisor *a)
-{
-    return mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_SHORT;
-}
-
-bool mt_if_hint_holes_unknown(const struct mt_advisor *a)
-{
-    return mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_UNKNOWN &&
-           a->facts->unallocated < a->facts->requested;
-}
-
-bool mt_if_hint_empty_cache(const struct mt_advisor *a)
-{
-    return hints_of_cache(a);
 }

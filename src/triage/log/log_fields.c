@@ -47,7 +47,8 @@ static bool find_between(const struct field *f, struct mt_str text, struct mt_lo
         }
         at += found + f->before.n;
         *size = mt_log_size_at(from(text, at), f->unit);
-        if (size->length > 0 && follows(from(text, at + size->length), f->after)) {
+        bool bytes = !size->has_fraction || size->has_unit || f->unit != MT_LOG_B;
+        if (size->length > 0 && bytes && follows(from(text, at + size->length), f->after)) {
             return true;
         }
     }

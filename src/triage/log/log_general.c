@@ -168,6 +168,9 @@ static bool is_instruction(struct mt_str before, struct mt_str after)
     static const struct mt_str FAILED[] = {MT_STR_INIT("error"), MT_STR_INIT("exception"),
                                            MT_STR_INIT("fail"), MT_STR_INIT("fatal"),
                                            MT_STR_INIT("abort")};
+    if (mt_str_starts(after, MT_STR("</code>")) || mt_str_starts(after, MT_STR("means"))) {
+        return true;
+    }
     while (after.n > 0 && strchr(":,-.*`)\"", after.p[0])) {
         after = (struct mt_str){after.p + 1, after.n - 1};
     }
@@ -230,6 +233,7 @@ const char *mt_general_backend(struct mt_str text)
     } BACKENDS[] = {
         {MT_STR_INIT("gpuvideomemory"), "dml"},
         {MT_STR_INIT("directml"), "dml"},
+        {MT_STR_INIT("dmlexecution"), "dml"},
         {MT_STR_INIT("d3d12"), "dml"},
         {MT_STR_INIT("vulkan"), "vulkan"},
         {MT_STR_INIT("metal"), "metal"},

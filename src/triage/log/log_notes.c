@@ -236,6 +236,20 @@ static bool is_framework_of(const char *framework, enum mt_program p)
     return ggml || (p != MT_PROGRAM_TRITON && strcmp(PROGRAMS[p].id, framework) == 0);
 }
 
+/* Where the words of any training are the most, a trainer that is named is it all the same. */
+static enum mt_program trainer_of(const struct mt_notes *n)
+{
+    enum mt_program best = MT_PROGRAM_TRAINING;
+    for (unsigned p = 1; p < MT_PROGRAM_COUNT; p++) {
+        bool named = mt_program_kind((enum mt_program)p) == MT_PROGRAM_KIND_TRAINING &&
+                     p != MT_PROGRAM_TRAINING && n->weight[p] >= KNOWN_FROM;
+        if (named && (best == MT_PROGRAM_TRAINING || n->weight[p] > n->weight[best])) {
+            best = (enum mt_program)p;
+        }
+    }
+    return best;
+}
+
 enum mt_program mt_notes_program(const struct mt_notes *n, const char *framework)
 {
     enum mt_program best = MT_PROGRAM_UNKNOWN;
@@ -248,5 +262,5 @@ enum mt_program mt_notes_program(const struct mt_notes *n, const char *framework
             best = (enum mt_program)p;
         }
     }
-    return best;
+    return best == MT_PROGRAM_TRAINING ? trainer_of(n) : best;
 }

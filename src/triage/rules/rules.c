@@ -200,9 +200,17 @@ static bool cannot_grow(const struct mt_facts *f)
     return !known(f, MT_OOM_FREE) || f->free < f->requested || mt_when_limit_reached(f);
 }
 
+/* Holes of a process that has little beside others that have most. */
+static bool others_dwarf(const struct mt_facts *f)
+{
+    return known2(f, MT_OOM_OTHERS, MT_OOM_TOTAL) &&
+           mt_share(f->others, f->total) >= T(HALF_CARD) && f->others / 2 > f->reserved;
+}
+
 static bool knows_holes(const struct mt_facts *f)
 {
-    return known2(f, MT_OOM_UNALLOCATED, MT_OOM_REQUESTED) && known(f, MT_OOM_RESERVED);
+    return known2(f, MT_OOM_UNALLOCATED, MT_OOM_REQUESTED) && known(f, MT_OOM_RESERVED) &&
+           !others_dwarf(f);
 }
 
 bool mt_when_holes_decide(const struct mt_facts *f)
@@ -298,7 +306,7 @@ bool mt_when_live_near(const struct mt_facts *f)
 bool mt_when_live_likely(const struct mt_facts *f)
 {
     uint64_t held = mt_add_sat(mt_add_sat(f->allocated, f->outside), f->requested);
-    bool fits = (mt_when_holes_high(f) || mt_when_chunks_scattered(f)) && held <= f->total;
+    bool fits = (mt_when_holes_decide(f) || mt_when_chunks_scattered(f)) && held <= f->total;
     return knows_live(f) && live_share(f) >= T(LIKELY_CARD) && !fits;
 }
 

@@ -321,10 +321,10 @@ void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
                  strcmp(f->incident->framework, "tensorflow") == 0;
     const char *owner = other ? "the framework" : "PyTorch";
     mt_buf_printf(out,
-                  "%s allocates past %s's allocator and %s: %s's pool may hold what it needed.",
+                  "%s allocates past %s's allocator and %s: %s may hold what it needed.",
                   strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library", owner,
-                  f->incident->doubtful ? "may have found the card full" : "found the card full",
-                  owner);
+                  f->incident->doubtful ? "may have found the card full" : "got no memory",
+                  other ? "its pool" : "PyTorch's cache");
 }
 
 void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
