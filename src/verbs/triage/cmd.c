@@ -287,9 +287,31 @@ static void line_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *
     mt_peak_row_label(out, ctx, s, MT_BY_LINE, row);
 }
 
+/* With the pictures of the snapshots that belong to the event, in the order in which both were
+ * read. */
+static enum mt_status print_page(const struct mt_report *r, const struct mt_triage_result *x,
+                                 bool html, const struct inputs *inputs, struct mt_error *err)
+{
+    MT_VEC(struct mt_triage_picture) pictures = {0};
+    enum mt_status status = MT_OK;
+    for (size_t i = 0; status == MT_OK && i < x->n_shots && i < inputs->n; i++) {
+        const struct mt_triage_shot *shot = &x->shots[i];
+        struct mt_triage_picture p = {&inputs->snapshots[i], shot->file, shot->device};
+        bool shown = shot->device >= 0 && shot->belongs;
+        status = !shown || mt_vec_push(&pictures, p) ? MT_OK : mt_fail_nomem(err);
+    }
+    if (status == MT_OK) {
+        struct mt_triage_page page = {html, pictures.v, pictures.n};
+        status = mt_report_triage_page(r, x, &page, err);
+    }
+    mt_vec_release(&pictures);
+    return status;
+}
+
 /* What the name of the output asks for: a page where it ends in .html or .md. */
 static enum mt_status print(const struct mt_report *r, const char *output,
-                            const struct mt_triage_result *x, struct mt_error *err)
+                            const struct mt_triage_result *x, const struct inputs *inputs,
+                            struct mt_error *err)
 {
     struct mt_str name = mt_str_from(output ? output : "");
     bool html = mt_str_ends(name, MT_STR(".html")) || mt_str_ends(name, MT_STR(".htm"));
@@ -297,14 +319,15 @@ static enum mt_status print(const struct mt_report *r, const char *output,
         return mt_report_triage_json(r, x, err);
     }
     if (html || mt_str_ends(name, MT_STR(".md"))) {
-        return mt_report_triage_page(r, x, html, err);
+        return print_page(r, x, html, inputs, err);
     }
     return mt_report_triage_text(r, x, err);
 }
 
 static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt_triage *t,
-                  const char *file, int worst)
+                  const struct inputs *inputs)
 {
+    const char *file = inputs->first;
     struct mt_triage_result result;
     struct mt_error err;
     struct mt_report r;
@@ -315,13 +338,13 @@ static int report(struct mt_cli *cli, const struct triage_settings *x, struct mt
     }
     enum mt_status status = mt_triage_decide(t, &result, &err);
     if (status == MT_OK) {
-        status = print(&r, x->common.output, &result, &err);
+        status = print(&r, x->common.output, &result, inputs, &err);
     }
     if (status != MT_OK) {
         code = mt_cli_fail(cli, file, &err);
     } else {
         bool event = result.verdict != MT_VERDICT_NOT_OOM && result.verdict != MT_VERDICT_UNKNOWN;
-        code = x->exit_code && event ? 1 : worst;
+        code = x->exit_code && event ? 1 : inputs->worst;
     }
     return mt_cli_report_end(cli, &out, code);
 }
@@ -359,7 +382,7 @@ static int triage(struct mt_cli *cli, const struct triage_settings *x, struct mt
         code = read_all(cli, &x->common, t, files, n_files, &inputs);
     }
     if (code == 0) {
-        code = report(cli, x, t, inputs.first, inputs.worst);
+        code = report(cli, x, t, &inputs);
     }
     for (size_t i = 0; i < inputs.n; i++) {
         mt_snapshot_release(&inputs.snapshots[i]);

@@ -19,7 +19,8 @@ static const char STYLE[] =
     "background:#fff}pre{background:#f2f2f2;padding:.6em;overflow:auto}td{padding:0 1em 0 0}"
     ".bar{display:flex;height:1.6em;border:1px solid #888;margin:1em 0}.live{background:#c0392b}"
     ".holes{background:#e6a23c}.outside{background:#7f8c8d}.others{background:#2c3e50}"
-    ".free{background:#7fb77e}.rest{background:#d0d0d0}.verdict{font-size:1.3em}";
+    ".free{background:#7fb77e}.rest{background:#d0d0d0}.verdict{font-size:1.3em}"
+    ".picture{margin:1em 0}.picture svg{max-width:100%;height:auto}";
 
 /* ---- pieces ---- */
 
@@ -212,19 +213,49 @@ static void put_advice(struct page *p, bool applies, const char *words)
     }
 }
 
-enum mt_status mt_report_triage_page(const struct mt_report *r, const struct mt_triage_result *x,
-                                     bool html, struct mt_error *err)
+/* What was composed so far goes out: pictures are painted behind it. */
+static enum mt_status flush(struct page *p, struct mt_error *err)
 {
-    struct page p = {.r = r, .x = x, .html = html};
-    if (html) {
-        mt_buf_printf(&p.text,
+    if (p->text.failed) {
+        return mt_fail_nomem(err);
+    }
+    fwrite(p->text.p, 1, p->text.n, p->r->out);
+    mt_buf_reset(&p->text);
+    return MT_OK;
+}
+
+static enum mt_status put_pictures(struct page *p, const struct mt_triage_page *page,
+                                   struct mt_error *err)
+{
+    if (!p->html || page->n_pictures == 0) {
+        return MT_OK;
+    }
+    heading(p, "Pictures");
+    MT_TRY(flush(p, err));
+    for (size_t i = 0; i < page->n_pictures; i++) {
+        MT_TRY(mt_triage_put_pictures(p->r->out, &page->pictures[i], err));
+    }
+    return MT_OK;
+}
+
+static void put_head(struct page *p)
+{
+    if (p->html) {
+        mt_buf_printf(&p->text,
                       "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                       "<title>memtool triage</title>\n<style>%s</style>\n"
                       "<h1>Why it died, and what to try first</h1>\n",
                       STYLE);
     } else {
-        mt_buf_text(&p.text, "# Why it died, and what to try first\n\n");
+        mt_buf_text(&p->text, "# Why it died, and what to try first\n\n");
     }
+}
+
+enum mt_status mt_report_triage_page(const struct mt_report *r, const struct mt_triage_result *x,
+                                     const struct mt_triage_page *page, struct mt_error *err)
+{
+    struct page p = {.r = r, .x = x, .html = page->html};
+    put_head(&p);
     put_verdict(&p);
     if (x->cause != SIZE_MAX) {
         put_event(&p);
@@ -234,11 +265,11 @@ enum mt_status mt_report_triage_page(const struct mt_report *r, const struct mt_
     }
     put_advice(&p, true, "First steps");
     put_advice(&p, false, "Not the cure here");
-    mt_buf_text(&p.text, html ? "</html>\n" : "");
-    bool whole = !p.text.failed;
-    if (whole) {
-        fwrite(p.text.p, 1, p.text.n, r->out);
+    enum mt_status status = put_pictures(&p, page, err);
+    mt_buf_text(&p.text, page->html ? "</html>\n" : "");
+    if (status == MT_OK) {
+        status = flush(&p, err);
     }
     mt_buf_release(&p.text);
-    return whole ? MT_OK : mt_fail_nomem(err);
+    return status;
 }
