@@ -2,7 +2,7 @@
 # Files that are part of the library: the viewer of the interactive page, Python for capture, the glossary.
 
 VIEWER := src/verbs/plots/page/viewer
-VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js timeline.js \
+VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js blocks.js timeline.js \
   state.js list.js flame.js panel.js search.js main.js close.js)
 
 $(BUILD)/embed: scripts/embed.c
@@ -23,6 +23,10 @@ LIB_OBJECTS += $(BUILD)/generated/viewer.o
 .PHONY: check-browser
 check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromium
 	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/browser/page_tests.mjs
+
+.PHONY: check-page
+check-page: $(BUILD)/memtool ## the page's modules without a browser: its states are those of segment_plot
+	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/page/state_tests.mjs
 
 # The Python files that capture gives to its child.
 

@@ -224,6 +224,31 @@ START_TEST(rest_too_small_to_split)
 }
 END_TEST
 
+/* What was too small to be split off stays the block's, also when what follows it is freed. */
+START_TEST(size_is_kept)
+{
+    struct made m;
+    struct mt_error err;
+    struct mt_state st;
+    struct made_block empty = {20 * MADE_MIB, 0, MT_BLOCK_INACTIVE, 0};
+    const uint64_t first = 10 * MADE_MIB, less = first - MADE_MIB / 2;
+    made_begin(&m);
+    made_event(&m, MT_ACTION_ALLOC, 0, first, 0);
+    made_event(&m, MT_ACTION_ALLOC, first, first, 0);
+    made_event(&m, MT_ACTION_FREE_COMPLETED, 0, first, 0);
+    made_event(&m, MT_ACTION_ALLOC, 0, less, 0); /* all of the 10 MiB */
+    made_event(&m, MT_ACTION_FREE_COMPLETED, first, first, 0);
+    made_event(&m, MT_ACTION_FREE_COMPLETED, 0, less, 0);
+    made_segment(&m, 0, false, &empty, 1);
+    made_finish(&m);
+    ck_assert_int_eq(mt_state_at(&m.s, 0, 5, &st, &err), MT_OK);
+    ck_assert_uint_eq(st.n_blocks, 2);
+    ck_assert_uint_eq(st.blocks[0].size, first);
+    mt_state_release(&st);
+    made_release(&m);
+}
+END_TEST
+
 /* Events that fit nothing are counted; what fits is shown. */
 START_TEST(inconsistent)
 {
@@ -252,4 +277,4 @@ START_TEST(inconsistent)
 END_TEST
 
 UNIT_MAIN("state", every_moment, every_moment_expandable, runs_that_touch_are_one,
-          rest_too_small_to_split, inconsistent)
+          rest_too_small_to_split, size_is_kept, inconsistent)

@@ -38,7 +38,7 @@ struct replayer {
     void (*change)(void *ctx, const struct mt_block_change *c);
     void *ctx;
     uint64_t patience; /* steps left for searches that are not constant in time */
-    bool lost;         /* an event did not fit: give up */
+    bool lost;         /* an event did not fit */
 };
 
 static uint32_t piece_new(struct replayer *p, struct piece piece)
@@ -390,25 +390,79 @@ static bool ends_right(struct replayer *p, const struct mt_snapshot *s, int32_t 
     return n == p->alive;
 }
 
+static struct replayer replayer_of(const struct mt_snapshot *s, int32_t device)
+{
+    struct mt_trace trace = mt_device_trace(s, device);
+    return (struct replayer){.rules = mt_settings_rules(s),
+                             .spare = NONE,
+                             .events = MT_PART(s->events, trace.first),
+                             .n = trace.n,
+                             .patience = 64 * (uint64_t)trace.n + 1000000};
+}
+
+static void replayer_release(struct replayer *p)
+{
+    mt_vec_release(&p->pieces);
+    mt_idmap_release(&p->by_addr);
+    mt_idmap_release(&p->by_end);
+}
+
 enum mt_status mt_block_replay(const struct mt_snapshot *s, int32_t device,
                                void (*change)(void *ctx, const struct mt_block_change *c),
                                void *ctx, bool *proved, struct mt_error *err)
 {
-    struct mt_trace trace = mt_device_trace(s, device);
-    struct replayer p = {.rules = mt_settings_rules(s),
-                         .spare = NONE,
-                         .events = MT_PART(s->events, trace.first),
-                         .n = trace.n,
-                         .change = change,
-                         .ctx = ctx,
-                         .patience = 64 * (uint64_t)trace.n + 1000000};
+    struct replayer p = replayer_of(s, device);
     bool ok = true;
+    p.change = change;
+    p.ctx = ctx;
     for (p.now = 0; device >= 0 && ok && !p.lost && p.now < p.n; p.now++) {
         ok = on_event(&p, &p.events[p.now]);
     }
     *proved = ok && !p.lost && device >= 0 && ends_right(&p, s, device);
-    mt_vec_release(&p.pieces);
-    mt_idmap_release(&p.by_addr);
-    mt_idmap_release(&p.by_end);
+    replayer_release(&p);
+    return ok ? MT_OK : mt_fail_nomem(err);
+}
+
+/* The blocks of a segment, linked with each other. */
+static bool take_segment(struct replayer *p, const struct mt_state *st, const struct mt_segment *g)
+{
+    uint32_t last = NONE;
+    for (uint32_t k = 0; k < g->n_blocks; k++) {
+        const struct mt_block *b = &st->blocks[g->first_block + k];
+        struct piece piece = {.addr = b->addr,
+                              .size = b->size,
+                              .requested = b->requested,
+                              .prev = last,
+                              .next = NONE,
+                              .free = b->state == MT_BLOCK_INACTIVE,
+                              .small = g->kind == MT_POOL_SMALL,
+                              .expandable = g->expandable};
+        uint32_t id = piece_new(p, piece);
+        if (id == NONE) {
+            return false;
+        }
+        if (last != NONE) {
+            p->pieces.v[last].next = id;
+        }
+        last = id;
+    }
+    return true;
+}
+
+enum mt_status mt_block_replay_from(const struct mt_snapshot *s, const struct mt_state *start,
+                                    void (*change)(void *ctx, const struct mt_block_change *c),
+                                    void *ctx, struct mt_error *err)
+{
+    struct replayer p = replayer_of(s, (int32_t)start->device);
+    bool ok = true;
+    p.change = change;
+    p.ctx = ctx;
+    for (size_t i = 0; ok && i < start->n_segments; i++) {
+        ok = take_segment(&p, start, &start->segments[i]);
+    }
+    for (p.now = 0; ok && p.now < p.n; p.now++) {
+        ok = on_event(&p, &p.events[p.now]);
+    }
+    replayer_release(&p);
     return ok ? MT_OK : mt_fail_nomem(err);
 }

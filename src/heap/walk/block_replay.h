@@ -5,6 +5,7 @@
 #ifndef MEMTOOL_HEAP_WALK_BLOCK_REPLAY_H
 #define MEMTOOL_HEAP_WALK_BLOCK_REPLAY_H
 
+#include "heap/walk/state.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
 
@@ -39,5 +40,13 @@ struct mt_block_change {
 enum mt_status mt_block_replay(const struct mt_snapshot *s, int32_t device,
                                void (*change)(void *ctx, const struct mt_block_change *c),
                                void *ctx, bool *proved, struct mt_error *err) MT_NODISCARD;
+
+/*
+ * The same for a trace of the device of `start`, which is the state before its first event. Events
+ * that do not fit are passed over: what is reported is as good as `start`. Errors: MT_NOMEM.
+ */
+enum mt_status mt_block_replay_from(const struct mt_snapshot *s, const struct mt_state *start,
+                                    void (*change)(void *ctx, const struct mt_block_change *c),
+                                    void *ctx, struct mt_error *err) MT_NODISCARD;
 
 #endif

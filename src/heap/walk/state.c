@@ -20,6 +20,7 @@
 #include "support/checked.h"
 #include "snapshot/model/device_segments.h"
 #include "support/hash.h"
+#include "heap/walk/block_sizes.h"
 #include "heap/walk/past_segments.h"
 #include "heap/walk/query.h"
 #include "snapshot/model/settings.h"
@@ -336,14 +337,42 @@ static bool fill_all(struct undo *u, struct output *o)
     return true;
 }
 
-static bool undo_run(struct undo *u, size_t done, struct output *o)
+/* What a replay tells of the sizes that no file gives, so that a block keeps its size as long as it
+ * lives, whatever is freed behind it. */
+static enum mt_status sizes_from_replay(struct undo *u, size_t done, struct mt_error *err)
+{
+    size_t guessed = 0;
+    for (size_t i = 0; i < u->live.n; i++) {
+        guessed += u->live.v[i].guessed;
+    }
+    if (guessed == 0 || done == 0) {
+        return MT_OK;
+    }
+    struct mt_block_sizes sizes;
+    MT_TRY(mt_block_sizes_find(&sizes, u->s, (size_t)u->device, err));
+    for (size_t i = 0; i < u->live.n; i++) {
+        struct live *l = &u->live.v[i];
+        uint64_t size = !l->guessed ? 0
+                        : l->alloc_event == MT_STATE_NO_EVENT
+                            ? mt_block_sizes_older(&sizes, l->block.addr)
+                            : sizes.of_event[l->alloc_event];
+        if (size >= l->block.size) {
+            l->block.size = size;
+            l->guessed = false;
+        }
+    }
+    mt_block_sizes_release(&sizes);
+    return MT_OK;
+}
+
+static enum mt_status undo_run(struct undo *u, size_t done, struct output *o, struct mt_error *err)
 {
     if (!take_final(u)) {
-        return false;
+        return mt_fail_nomem(err);
     }
     for (size_t i = u->n; i > done; i--) {
         if (!undo_one(u, i - 1)) {
-            return false;
+            return mt_fail_nomem(err);
         }
     }
     find_allocs(u, done);
@@ -351,7 +380,8 @@ static bool undo_run(struct undo *u, size_t done, struct output *o)
     kinds_from_mappings(u, done);
     kinds_from_blocks(u);
     runs_join(u);
-    return fill_all(u, o);
+    MT_TRY(sizes_from_replay(u, done, err));
+    return fill_all(u, o) ? MT_OK : mt_fail_nomem(err);
 }
 
 enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t events_done,
@@ -365,8 +395,8 @@ enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t ev
         u.events = MT_PART(s->events, u.first);
     }
     size_t done = events_done < u.n ? events_done : u.n;
-    bool fine = undo_run(&u, done, &o);
-    if (fine) {
+    enum mt_status status = undo_run(&u, done, &o, err);
+    if (status == MT_OK) {
         *out = (struct mt_state){.device = device,
                                  .events_done = done,
                                  .segments = u.past.v.v,
@@ -382,7 +412,7 @@ enum mt_status mt_state_at(const struct mt_snapshot *s, size_t device, size_t ev
     }
     mt_vec_release(&u.live);
     mt_idmap_release(&u.by_addr);
-    return fine ? MT_OK : mt_fail_nomem(err);
+    return status;
 }
 
 void mt_state_release(struct mt_state *st)

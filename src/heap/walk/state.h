@@ -27,9 +27,10 @@ struct mt_state {
     struct mt_segment *segments;
     size_t n_segments;
 
-    /* Tile their segments, by address. `size` of a block that was freed before the end is its
-     * request rounded up to 512 B, and up to the next live block where the space between was too
-     * small to be split off. `requested` is 0 in free blocks. */
+    /* Tile their segments, by address. `size` of a block that was freed before the end is what a
+     * replay tells (block_sizes.h); where it does not, the request rounded up to 512 B, and up to
+     * the next live block where the space between was too small to be split off. `requested` is 0
+     * in free blocks. */
     struct mt_block *blocks;
     size_t n_blocks;
     size_t *alloc_event; /* one a block: index in the trace, or MT_STATE_NO_EVENT; free blocks:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "heap/stacks/frames.h"
+#include "heap/walk/block_sizes.h"
 #include "heap/walk/replay.h"
 #include "snapshot/model/device_segments.h"
 #include "snapshot/model/settings.h"
@@ -163,9 +164,9 @@ static enum mt_status size_tables(struct columns *c)
     return status;
 }
 
-/* ---- what is older than the trace, and what is alive at its end ---- */
+/* ---- what is older than the trace ---- */
 
-enum { GHOST_WORDS = 5, FINAL_WORDS = 3 };
+enum { GHOST_WORDS = 5 };
 
 static enum mt_status ghosts(struct columns *c)
 {
@@ -189,26 +190,77 @@ static enum mt_status ghosts(struct columns *c)
     return status;
 }
 
-/* Active blocks of the end: address, block size, requested size (table indexes). */
-static enum mt_status finals(struct columns *c, int32_t device)
+/* ---- blocks: larger than their requests say ---- */
+
+struct exact {
+    struct columns *c;
+    struct mt_torch_rules rules;
+    struct mt_block_sizes sizes;
+    struct mt_idmap at_end; /* address -> block of the snapshot, in use */
+    MT_VEC(uint32_t) words; /* allocation, size (table index) */
+};
+
+static bool list_blocks_at_end(struct exact *x, int32_t device)
 {
-    MT_VEC(uint32_t) words = {0};
-    bool ok = true;
-    struct mt_device_segments walk = mt_device_segments(c->s, device);
-    for (const struct mt_segment *g; ok && (g = mt_device_segments_next(&walk)) != NULL;) {
-        for (uint32_t k = 0; k < g->n_blocks && ok; k++) {
-            const struct mt_block *b = &c->s->blocks[g->first_block + k];
-            if (b->state == MT_BLOCK_INACTIVE) {
-                continue;
+    const struct mt_snapshot *s = x->c->s;
+    struct mt_device_segments walk = mt_device_segments(s, device);
+    for (const struct mt_segment *g; (g = mt_device_segments_next(&walk)) != NULL;) {
+        for (uint32_t k = g->first_block; k < g->first_block + g->n_blocks; k++) {
+            const struct mt_block *b = &s->blocks[k];
+            if (b->state != MT_BLOCK_INACTIVE && !mt_idmap_put(&x->at_end, b->addr, k)) {
+                return false;
             }
-            uint32_t w[FINAL_WORDS];
-            ok = table_put(&c->addrs, b->addr, &w[0]) && table_put(&c->sizes, b->size, &w[1]) &&
-                 table_put(&c->sizes, b->requested, &w[2]) && mt_vec_push(&words, w[0]) &&
-                 mt_vec_push(&words, w[1]) && mt_vec_push(&words, w[2]);
         }
     }
-    enum mt_status status = ok ? blob(c, "finals", words.v, words.n, 4) : mt_fail_nomem(c->err);
-    mt_vec_release(&words);
+    return true;
+}
+
+/* `replayed`: bytes of the block as far as the trace tells, 0: it does not. */
+static bool put_exact(struct exact *x, uint32_t alloc, uint64_t addr, uint64_t request,
+                      bool lives_on, uint64_t replayed)
+{
+    const uint32_t *block = lives_on ? mt_idmap_find(&x->at_end, addr) : NULL;
+    uint64_t size = block ? x->c->s->blocks[*block].size : replayed;
+    uint32_t index;
+    if (size == 0 || size == mt_torch_round(&x->rules, request)) {
+        return true;
+    }
+    return table_put(&x->c->sizes, size, &index) && mt_vec_push(&x->words, alloc) &&
+           mt_vec_push(&x->words, index);
+}
+
+static bool put_all_exact(struct exact *x)
+{
+    const struct mt_replay *r = &x->c->replay;
+    uint32_t alloc = 0;
+    bool ok = true;
+    for (; ok && alloc < r->ghosts.n; alloc++) {
+        const struct mt_ghost *g = &r->ghosts.v[alloc];
+        ok = put_exact(x, alloc, g->addr, g->size, g->freed == MT_NEVER,
+                       mt_block_sizes_older(&x->sizes, g->addr));
+    }
+    for (size_t i = 0; ok && i < r->n; i++) {
+        const struct mt_event *e = &r->events[i];
+        if (mt_event_allocates(e)) {
+            ok = put_exact(x, alloc++, e->addr, e->size, r->partner[i] == MT_NEVER,
+                           i < x->sizes.n ? x->sizes.of_event[i] : 0);
+        }
+    }
+    return ok;
+}
+
+static enum mt_status blocks(struct columns *c, int32_t device)
+{
+    struct exact x = {.c = c, .rules = mt_settings_rules(c->s)};
+    enum mt_status status = mt_block_sizes_find(&x.sizes, c->s, (size_t)device, c->err);
+    if (status == MT_OK) {
+        status = list_blocks_at_end(&x, device) && put_all_exact(&x)
+                     ? blob(c, "blocks", x.words.v, x.words.n, 4)
+                     : mt_fail_nomem(c->err);
+        mt_block_sizes_release(&x.sizes);
+    }
+    mt_idmap_release(&x.at_end);
+    mt_vec_release(&x.words);
     return status;
 }
 
@@ -247,7 +299,7 @@ static enum mt_status device_blobs(struct columns *c, int32_t device)
 {
     MT_TRY(event_columns(c));
     MT_TRY(ghosts(c));
-    MT_TRY(finals(c, device));
+    MT_TRY(blocks(c, device));
     MT_TRY(pieces(c, device));
     MT_TRY(blob(c, "addrs", c->addrs.items.v, c->addrs.items.n, sizeof(uint64_t)));
     return size_tables(c);

@@ -182,6 +182,21 @@ static enum mt_status undo_reserve(struct walk *w, const struct mt_event *e, uin
     return close_range(w, e->addr, end_of(e->addr, e->size), index, e);
 }
 
+/* The pool of an expandable segment that a range touches, as in mt_state_at; else what is known. */
+static uint32_t pool_beside(const struct walk *w, const struct mt_event *e, uint32_t known)
+{
+    uint64_t end = end_of(e->addr, e->size);
+    size_t beside[] = {e->addr ? find_open(&w->open, e->addr - 1, e->addr) : SIZE_MAX,
+                       end < UINT64_MAX ? find_open(&w->open, end, end + 1) : SIZE_MAX};
+    for (size_t i = 0; i < MT_COUNT(beside); i++) {
+        const struct mt_page_piece *q = beside[i] == SIZE_MAX ? NULL : &w->open.pieces[beside[i]];
+        if (q && q->expandable && q->stream == e->stream) {
+            return q->pool;
+        }
+    }
+    return known;
+}
+
 static enum mt_status undo_release(struct walk *w, const struct mt_snapshot *s, size_t at,
                                    uint32_t index)
 {
@@ -189,12 +204,13 @@ static enum mt_status undo_release(struct walk *w, const struct mt_snapshot *s, 
     bool expandable = e->action == MT_ACTION_SEGMENT_UNMAP;
     bool small =
         expandable ? mt_torch_range_is_small(&w->rules, e->size) : mt_torch_grant_is_small(e->size);
-    bool knows_pool = s->columns[MT_COLUMN_POOL] != NULL;
+    const uint32_t *pools = s->columns[MT_COLUMN_POOL];
+    uint32_t pool = pools && pools[at] < s->n_pools ? pools[at] : 0;
     struct mt_page_piece piece = {
         .to = index,
         .stack = e->stack,
         .stream = e->stream,
-        .pool = knows_pool ? s->columns[MT_COLUMN_POOL][at] : UINT32_MAX,
+        .pool = expandable ? pool_beside(w, e, pool) : pool,
         .large = !small,
         .expandable = expandable,
     };

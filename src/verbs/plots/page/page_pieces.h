@@ -15,7 +15,7 @@ struct mt_page_piece {
     uint32_t from; /* the first event after which it is there; 0 also for what is older */
     uint32_t to;   /* the event that took it away, UINT32_MAX: there at the end */
     uint32_t stack;
-    uint32_t pool; /* index into mt_snapshot.pools, or UINT32_MAX: not known */
+    uint32_t pool; /* index into mt_snapshot.pools */
     uint16_t stream;
     uint8_t large, expandable;
 };

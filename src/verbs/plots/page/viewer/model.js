@@ -19,7 +19,7 @@ class Device {
         const columns = {
             action: Uint8Array, addr: Uint32Array, size: Uint32Array, stack: Uint32Array, stream: Uint16Array,
             time: Uint32Array, addrs: BigUint64Array, sizes: Float64Array, rounded: Float64Array,
-            ghosts: Uint32Array, finals: Uint32Array, pieces: Uint32Array };
+            ghosts: Uint32Array, blocks: Uint32Array, pieces: Uint32Array };
         await Promise.all(Object.entries(columns).map(async ([name, Type]) => {
             device[name] = await readColumn(id(name), Type);
         }));
@@ -135,9 +135,9 @@ class Device {
             this.live[i] = live;
             this.reserved[i] = reserved;
         }
-        this.blockSize = new Map();
-        for (let i = 0; i < this.finals.length; i += 3) {
-            this.blockSize.set(this.finals[i], this.sizes[this.finals[i + 1]]);
+        this.blockSize = new Map(); // where it is not the request rounded up
+        for (let i = 0; i < this.blocks.length; i += 2) {
+            this.blockSize.set(this.blocks[i], this.sizes[this.blocks[i + 1]]);
         }
     }
 
@@ -145,10 +145,8 @@ class Device {
         return this.alloc.start[alloc] <= event && event < this.alloc.end[alloc];
     }
 
-    // Bytes of the block: known at the end, before that the request rounded up.
     blockBytes(alloc) {
-        const known = this.alloc.end[alloc] === NEVER ? this.blockSize.get(this.alloc.addr[alloc]) : undefined;
-        return known ?? this.rounded[this.alloc.size[alloc]];
+        return this.blockSize.get(alloc) ?? this.rounded[this.alloc.size[alloc]];
     }
 
     bytesByStack(event) {

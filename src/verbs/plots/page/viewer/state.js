@@ -14,48 +14,8 @@ class State {
         });
     }
 
-    // Segments that are there after the event, with the blocks in them.
     at(event) {
-        const device = this.app.device;
-        const a = device.alloc;
-        const segments = device.segments.filter((s) => (s.from <= Math.max(0, event)) && event < s.to)
-            .map((s) => ({ ...s, blocks: [], used: 0 }));
-        const blocks = [];
-        for (let i = 0; i < a.n; i++) {
-            if (a.start[i] <= event && event < a.end[i]) {
-                blocks.push({ alloc: i, place: device.place[a.addr[i]], size: device.blockBytes(i), pending: a.requested[i] <= event });
-            }
-        }
-        blocks.sort((x, y) => x.place - y.place);
-        let s = 0;
-        for (const block of blocks) {
-            while (s < segments.length && segments[s].place + segments[s].size <= block.place) {
-                s++;
-            }
-            if (s < segments.length && block.place >= segments[s].place) {
-                const segment = segments[s];
-                block.size = Math.min(block.size, segment.place + segment.size - block.place);
-                segment.blocks.push(block);
-                segment.used += block.size;
-            }
-        }
-        return joinMapped(segments);
-    }
-
-    groups(segments) {
-        const device = this.app.device;
-        const groups = new Map();
-        for (const segment of segments) {
-            const pool = device.meta.pools[segment.pool];
-            const isPrivate = pool && (pool[0] || pool[1]);
-            const name = `${segment.large ? 'large' : 'small'} pool${isPrivate ? ` · private (${pool})` : ''} · stream ${device.meta.streams[segment.stream]}`;
-            if (!groups.has(name)) {
-                groups.set(name, []);
-            }
-            groups.get(name).push(segment);
-        }
-        return [...groups].map(([name, list]) => ({ name, list: list.sort((x, y) => y.size - x.size || x.place - y.place) }))
-            .sort((x, y) => sum(y.list, 'size') - sum(x.list, 'size'));
+        return segmentsAt(this.app.device, event);
     }
 
     // Places segments in rows: the largest is as wide as the view.
@@ -97,7 +57,7 @@ class State {
         const view = this.canvas.parentElement;
         const width = view.clientWidth - 28;
         const started = performance.now();
-        this.state = this.groups(this.at(this.app.place.event));
+        this.state = poolsOf(this.app.device, this.at(this.app.place.event));
         const height = Math.max(60, Math.min(16000, this.layout(this.state, width)));
         this.canvas.style.height = `${height}px`;
         const context = prepareCanvas(this.canvas, width, height);
@@ -170,34 +130,4 @@ class State {
         const [name, under] = this.app.stacks.label(device.alloc.stack[block.alloc]);
         return [head, `${sizeText(block.size)}${block.pending ? ', freed, waiting for its stream' : ''}`, name, under].filter(Boolean).join('\n');
     }
-}
-
-const sum = (list, key) => list.reduce((total, item) => total + item[key], 0);
-
-// Mapped pieces of an expandable segment that touch are one run.
-function joinMapped(segments) {
-    const out = [];
-    for (const s of segments) {
-        const last = out[out.length - 1];
-        if (last && last.expandable && s.expandable && last.place + last.size === s.place &&
-            last.stream === s.stream && last.pool === s.pool) {
-            last.size += s.size;
-            last.used += s.used;
-            last.large = last.large || s.large;
-            last.blocks.push(...s.blocks);
-        } else {
-            out.push(s);
-        }
-    }
-    return out;
-}
-
-function largestHole(segment) {
-    let largest = 0;
-    let at = segment.place;
-    for (const block of segment.blocks) {
-        largest = Math.max(largest, block.place - at);
-        at = block.place + block.size;
-    }
-    return Math.max(largest, segment.place + segment.size - at);
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The allocator's state in the page is that of segment_plot, block by block, at events chosen by chance.
+// MEMTOOL and TESTDATA name the binary and the folder of snapshots; FILES other files, EVENTS how many
+// events of each (12), SEED what chance begins with. Ends with "page: N passed, M failed".
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+
+import { openPage } from './viewer.mjs';
+
+const MEMTOOL = process.env.MEMTOOL || 'build/release/memtool';
+const TESTDATA = process.env.TESTDATA || 'testdata';
+const EVENTS = Number(process.env.EVENTS || 12);
+const folder = mkdtempSync(join(tmpdir(), 'memtool-pages-'));
+const FILES = (process.env.FILES || '').split(' ').filter(Boolean);
+const OWN = ['graphs.pickle', 'streams.pickle', 'frag_oom.pickle', 'true_oom.pickle', 'transformer.pickle.gz', 'leak.pickle.gz',
+    'expandable_transformer.pickle.gz', 'torch20_history_blocks.pickle.gz', 'context_ring3.pickle', 'high_addresses.pickle',
+    'newest_keys.pickle', 'two_devices.pickle', 'aliases.pickle'].map((name) => join(TESTDATA, 'good', name))
+    .concat(['expandable_span', 'slack', 'click_band'].map((name) => join(TESTDATA, 'pictures', `${name}.pickle`)));
+
+let seed = Number(process.env.SEED || 1);
+function chance(n) { // 0 .. n - 1
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor(seed / 2 ** 32 * n);
+}
+
+function memtool(...args) {
+    return execFileSync(MEMTOOL, args, { encoding: 'utf8', maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+const STATES = { inactive: 0, active_allocated: 1, active: 1, active_pending_free: 2 };
+
+// [address, bytes, 1 in use | 2 pending, address of segment], what segment_plot says.
+function blocksOf(state) {
+    return state.segments.flatMap((s) => s.blocks.filter((b) => STATES[b.state])
+        .map((b) => [b.address, b.size_bytes, STATES[b.state], s.address].join(' '))).sort();
+}
+
+function blocksOfPage(device, segments) {
+    return segments.flatMap((s) => s.blocks.map((b) =>
+        [device.addressText(device.alloc.addr[b.alloc]), b.size, b.pending ? 2 : 1, device.addressText(s.addr)].join(' '))).sort();
+}
+
+const segmentsOf = (state) => state.segments.map((s) => `${s.address} ${s.total_bytes} ${s.type}`).sort();
+const segmentsOfPage = (device, segments) => segments.map((s) => `${device.addressText(s.addr)} ${s.size} ${s.large ? 'large' : 'small'}`).sort();
+
+function same(found, wanted, what) {
+    const missing = wanted.filter((x) => !found.includes(x));
+    const surplus = found.filter((x) => !wanted.includes(x));
+    if (missing.length || surplus.length) {
+        throw new Error(`${what}: page lacks ${missing.slice(0, 3).join(', ')}; and has ${surplus.slice(0, 3).join(', ')}`);
+    }
+}
+
+async function check(file) {
+    const path = join(folder, `${basename(file)}.html`);
+    memtool('trace_plot', file, '-f', '-o', path);
+    const page = await openPage(path);
+    for (const device of page.devices) {
+        const events = device.n ? [device.n - 1, Math.max(0, device.peak), ...Array.from({ length: EVENTS }, () => chance(device.n))] : [];
+        for (const event of events) {
+            const args = ['segment_plot', file, '--json', '--at', String(event), '--device', String(device.about.device)];
+            const state = JSON.parse(memtool(...args)).devices[0];
+            const segments = page.at(device, event);
+            const where = `${basename(file)}, device ${device.about.device}, event ${event}`;
+            same(segmentsOfPage(device, segments), segmentsOf(state), `${where}, segments`);
+            same(blocksOfPage(device, segments), blocksOf(state), `${where}, blocks`);
+        }
+    }
+}
+
+let passed = 0;
+let failed = 0;
+for (const file of FILES.length ? FILES : OWN) {
+    try {
+        await check(file);
+        passed++;
+    } catch (error) {
+        failed++;
+        console.log(`--- ${error.message}`);
+    }
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(`page: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
