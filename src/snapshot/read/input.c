@@ -150,7 +150,7 @@ struct mt_byte_source *mt_source_fd(int fd, bool owned, uint64_t *position)
     if (!s) {
         return NULL;
     }
-    *s = (struct fd_source){{fd_read, fd_close}, fd, owned, position};
+    *s = (struct fd_source){{fd_read, fd_close, NULL}, fd, owned, position};
     return &s->face;
 }
 
@@ -192,6 +192,6 @@ struct mt_byte_source *mt_source_memory(const void *p, size_t n, size_t chunk)
     if (!s) {
         return NULL;
     }
-    *s = (struct memory_source){{memory_read, memory_close}, p, n, chunk};
+    *s = (struct memory_source){{memory_read, memory_close, NULL}, p, n, chunk};
     return &s->face;
 }

@@ -16,12 +16,17 @@
 
 #include "support/error.h"
 
+struct mt_input;
+
 /* Where bytes come from; one layer over another (gzip over a file). */
 struct mt_byte_source {
     /* Up to n bytes (n > 0) into p; *got = 0 means the end. Errors: MT_IO, MT_FORMAT, MT_NOMEM. */
     enum mt_status (*read)(struct mt_byte_source *self, uint8_t *p, size_t n, size_t *got,
                            struct mt_error *err);
     void (*close)(struct mt_byte_source *self); /* frees self and what lies below it */
+    /* Where the source does not know the end of its content: `in`, which reads from it, stands
+     * there, and what follows proves the content. NULL: reading on to the end does. */
+    enum mt_status (*prove)(struct mt_byte_source *self, struct mt_input *in, struct mt_error *err);
 };
 
 enum {

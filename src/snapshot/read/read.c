@@ -37,6 +37,7 @@ struct reading {
     uint64_t position; /* in the file */
     uint64_t file_size;
     struct mt_machine *machine; /* NULL before there is one */
+    bool whole;                 /* the content is, and what wraps it is damaged */
     struct mt_error *err;
 };
 
@@ -301,6 +302,27 @@ static enum mt_status read_profile(struct reading *r, struct mt_machine *m, bool
     return mt_profile_read(m->builder, &top, kind, r->err);
 }
 
+/* The pickle knows its own end, and what wraps it has a checksum behind that. A file that was cut
+ * there, or changed anywhere before, is not taken for a whole one. */
+static enum mt_status prove_whole(struct reading *r)
+{
+    struct mt_input *in = &r->in;
+    r->source.bytes = mt_input_offset(in);
+    r->whole = true;
+    if (in->source->prove) {
+        return in->source->prove(in->source, in, r->err);
+    }
+    bool proves = r->source.gzip || r->source.zip;
+    while (proves && mt_input_need(in, 1)) {
+        in->at = in->end;
+    }
+    if (in->failure.code == MT_OK || in->failure.code == MT_LIMIT) { /* what follows is much */
+        return MT_OK;
+    }
+    *r->err = in->failure;
+    return r->err->code;
+}
+
 static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum layer layer)
 {
     if (layer == LAYER_RMM) {
@@ -315,6 +337,9 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     bool log = may_be_log(r);
     enum mt_status status =
         layer == LAYER_JSON ? mt_json_read(&r->in, m) : mt_pickle_read(&r->in, m, &r->source);
+    if (status == MT_OK && layer == LAYER_PICKLE) {
+        status = prove_whole(r);
+    }
     log = log && mt_builder_n_events(m->builder) == 0 && m->schema.segments.n == 0 &&
           r->in.failure.code == MT_OK;
     if (status == MT_FORMAT && log) {
@@ -434,8 +459,10 @@ static enum mt_status read_content(struct reading *r, enum layer layer, struct m
         status = run_reader(r, &m, layer);
     }
     r->source.bare_list = m.bare_list;
-    r->source.bytes = r->in.base + (uint64_t)(r->in.at - r->in.window);
-    int last_key = m.last_key;
+    if (r->source.bytes == 0) {
+        r->source.bytes = mt_input_offset(&r->in);
+    }
+    int last_key = r->whole ? -1 : m.last_key;
     r->machine = NULL;
     mt_machine_release(&m);
     if (status != MT_OK) {

@@ -96,7 +96,7 @@ struct mt_unpacked *mt_unpacked_new(const void *begun, size_t n, FILE *rest, str
         mt_fail_nomem(err);
         return NULL;
     }
-    struct stream_source s = {{stream_read, stream_close}, begun, n, rest, &u->packed};
+    struct stream_source s = {{stream_read, stream_close, NULL}, begun, n, rest, &u->packed};
     if (open_layers(u, &s, err) != MT_OK) {
         mt_unpacked_free(u);
         return NULL;

@@ -36,6 +36,9 @@ struct inflate_source {
     z_stream z;
     uint64_t packed, unpacked; /* bytes so far */
     bool members;              /* gzip: another member may follow */
+    bool zip;                  /* an entry: `expected` is its checksum, or stands behind it */
+    bool behind;
+    uint32_t sum, expected;
     bool done;
     bool gives;             /* MT_DAMAGED_GIVE */
     struct mt_error damage; /* found behind what was given; code MT_OK: none */
@@ -60,6 +63,40 @@ static bool next_member(struct inflate_source *s)
     return inflateReset(&s->z) == Z_OK;
 }
 
+static uint64_t le(const uint8_t *p, unsigned n)
+{
+    uint64_t v = 0;
+    for (unsigned i = n; i-- > 0;) {
+        v = v << 8 | p[i];
+    }
+    return v;
+}
+
+static enum mt_status wrong_sum(struct mt_error *err)
+{
+    return mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                   "damaged zip: the bytes of data.pkl do not give its checksum");
+}
+
+/* A descriptor behind an entry: a signature, which may be missing, and the checksum. */
+enum { ZIP_DESCRIPTOR = 8 };
+static bool is_descriptor_of(const uint8_t *p, uint32_t sum)
+{
+    return (uint32_t)le(memcmp(p, "PK\7\10", 4) == 0 ? p + 4 : p, 4) == sum;
+}
+
+/* The entry has ended, and `sum` is that of all of it. */
+static enum mt_status prove_entry(struct inflate_source *s, struct mt_error *err)
+{
+    if (!s->behind) {
+        return s->sum == s->expected ? MT_OK : wrong_sum(err);
+    }
+    if (!mt_input_need(&s->below, ZIP_DESCRIPTOR)) {
+        return below_failed(&s->below, err, "the zip");
+    }
+    return is_descriptor_of(s->below.at, s->sum) ? MT_OK : wrong_sum(err);
+}
+
 static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *err)
 {
     if (!mt_input_need(&s->below, 1)) {
@@ -69,12 +106,16 @@ static enum mt_status inflate_some(struct inflate_source *s, struct mt_error *er
     s->z.next_in =
         (Bytef *)(uintptr_t)s->below.at; /* zlib's type is not const; it does not write */
     s->z.avail_in = (uInt)left;
+    Bytef *from = s->z.next_out;
     int r = inflate(&s->z, Z_NO_FLUSH);
+    if (s->zip) {
+        s->sum = (uint32_t)crc32(s->sum, from, (uInt)(s->z.next_out - from));
+    }
     s->below.at += left - s->z.avail_in;
     s->packed += left - s->z.avail_in;
     if (r == Z_STREAM_END) {
         s->done = !next_member(s);
-        return MT_OK;
+        return s->zip ? prove_entry(s, err) : MT_OK;
     }
     if (r == Z_MEM_ERROR) {
         return mt_fail_nomem(err);
@@ -125,7 +166,7 @@ static struct mt_byte_source *inflate_new(struct mt_input *below, int window_bit
         mt_fail_nomem(err);
         return NULL;
     }
-    s->face = (struct mt_byte_source){inflate_read, inflate_close};
+    s->face = (struct mt_byte_source){inflate_read, inflate_close, NULL};
     s->below = *below;
     s->members = members;
     *below = (struct mt_input){0};
@@ -147,8 +188,10 @@ struct mt_byte_source *mt_source_gzip(struct mt_input *below, enum mt_damaged da
 struct stored_source {
     struct mt_byte_source face;
     struct mt_input below;
-    uint64_t left;
-    bool sized; /* else `left` says nothing: the pickle knows its own end */
+    uint64_t left; /* bytes */
+    bool sized;    /* else `left` says nothing: the pickle knows its own end */
+    uint32_t sum;  /* of what was given */
+    uint32_t expected;
 };
 
 static void stored_close(struct mt_byte_source *self)
@@ -164,7 +207,7 @@ static enum mt_status stored_read(struct mt_byte_source *self, uint8_t *p, size_
     struct stored_source *s = (struct stored_source *)self;
     *got = 0;
     if (s->sized && s->left == 0) {
-        return MT_OK;
+        return s->sum == s->expected ? MT_OK : wrong_sum(err);
     }
     if (!mt_input_need(&s->below, 1)) {
         return !s->sized && s->below.failure.code == MT_OK
@@ -177,8 +220,25 @@ static enum mt_status stored_read(struct mt_byte_source *self, uint8_t *p, size_
     memcpy(p, s->below.at, take);
     s->below.at += take;
     s->left -= s->sized ? take : 0;
+    s->sum = (uint32_t)crc32_z(s->sum, p, take);
     *got = take;
     return MT_OK;
+}
+
+/* Of an entry without a size: the sum of what was given is that of the pickle, which stands behind
+ * it, and of what `in` has not taken yet. */
+static enum mt_status stored_prove(struct mt_byte_source *self, struct mt_input *in,
+                                   struct mt_error *err)
+{
+    struct stored_source *s = (struct stored_source *)self;
+    if (!mt_input_need(in, ZIP_DESCRIPTOR)) {
+        return below_failed(in, err, "the zip");
+    }
+    size_t n = mt_input_left(in);
+    uint32_t rest = (uint32_t)crc32_z(0, in->at, n);
+    const uint8_t *p = memcmp(in->at, "PK\7\10", 4) == 0 ? in->at + 4 : in->at;
+    uint32_t all = (uint32_t)crc32_combine((uLong)le(p, 4), rest, (z_off_t)n);
+    return all == s->sum ? MT_OK : wrong_sum(err);
 }
 
 /* ---- zip ---- */
@@ -191,17 +251,9 @@ struct zip_entry {
     unsigned flags, method;
     uint64_t packed; /* bytes */
     bool sized;      /* else `packed` says nothing */
+    uint32_t sum;    /* CRC-32 of the unpacked bytes, unless ZIP_SIZES_BEHIND */
     bool is_pickle;  /* its name ends in data.pkl */
 };
-
-static uint64_t le(const uint8_t *p, unsigned n)
-{
-    uint64_t v = 0;
-    for (unsigned i = n; i-- > 0;) {
-        v = v << 8 | p[i];
-    }
-    return v;
-}
 
 /*
  * The packed size from the zip64 record (PKWARE's APPNOTE.TXT 6.3.10, 4.5.3): unpacked and packed
@@ -236,6 +288,7 @@ static void zip_entry_of(struct zip_entry *e, const uint8_t *p, size_t name, siz
     struct mt_str n = {(const char *)p + ZIP_HEADER, name};
     e->flags = (unsigned)le(p + 6, 2);
     e->method = (unsigned)le(p + 8, 2);
+    e->sum = (uint32_t)le(p + 14, 4);
     e->packed = le(p + 18, 4);
     e->sized = !(e->flags & ZIP_SIZES_BEHIND);
     if (e->sized && e->packed == UINT32_MAX) {
@@ -308,7 +361,11 @@ static struct mt_byte_source *zip_stored(struct mt_input *below, const struct zi
         mt_fail_nomem(err);
         return NULL;
     }
-    *s = (struct stored_source){{stored_read, stored_close}, *below, e->packed, e->sized};
+    *s = (struct stored_source){.face = {stored_read, stored_close, e->sized ? NULL : stored_prove},
+                                .below = *below,
+                                .left = e->packed,
+                                .sized = e->sized,
+                                .expected = e->sum};
     *below = (struct mt_input){0};
     return &s->face;
 }
@@ -335,8 +392,18 @@ struct mt_byte_source *mt_source_zip(struct mt_input *below, struct mt_error *er
         mt_input_release(below);
         return NULL;
     }
-    return e.method == ZIP_STORED ? zip_stored(below, &e, err)
-                                  : inflate_new(below, -15, false, err);
+    if (e.method == ZIP_STORED) {
+        return zip_stored(below, &e, err);
+    }
+    struct mt_byte_source *face = inflate_new(below, -15, false, err);
+    if (face) {
+        struct inflate_source *s = (struct inflate_source *)face;
+        s->zip = true;
+        s->gives = true; /* who reads to the end meets the wrong sum */
+        s->behind = e.flags & ZIP_SIZES_BEHIND;
+        s->expected = e.sum;
+    }
+    return face;
 }
 
 /* ---- HTML ---- */
@@ -438,7 +505,7 @@ struct mt_byte_source *mt_source_html(struct mt_input *below, struct mt_error *e
         mt_input_release(below);
         return NULL;
     }
-    s->face = (struct mt_byte_source){base64_read, base64_close};
+    s->face = (struct mt_byte_source){base64_read, base64_close, NULL};
     s->below = *below;
     *below = (struct mt_input){0};
     return &s->face;
