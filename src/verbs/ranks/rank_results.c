@@ -181,7 +181,33 @@ static bool read_triage(struct mt_ranks *r, size_t index, const cJSON *object)
     return true;
 }
 
-static bool read_object(struct mt_ranks *r, const cJSON *object)
+/* Results of one file name belong together, unless they say that they are of several ranks. */
+static size_t index_of(struct mt_ranks *r, const char *file, int64_t number)
+{
+    struct mt_buf name = {0};
+    size_t index = mt_ranks_of_file(r, mt_str_from(file));
+    if (index != SIZE_MAX && number >= 0 && r->ranks.v[index].rank >= 0 &&
+        r->ranks.v[index].rank != number) {
+        mt_buf_printf(&name, "%s rank%lld", file, (long long)number);
+        index = name.failed ? SIZE_MAX : mt_ranks_of_file(r, mt_buf_view(&name));
+        mt_buf_release(&name);
+    }
+    if (index != SIZE_MAX && number >= 0) {
+        r->ranks.v[index].rank = number;
+    }
+    return index;
+}
+
+/* Two nodes may write files of one name: what is read of them would be neither's. */
+static enum mt_status refuse_second(const char *schema, const char *file, struct mt_error *err)
+{
+    mt_fail(err, MT_FORMAT, MT_NO_OFFSET, "two results of %.*s for %.150s",
+            (int)strcspn(schema, "/"), schema, file);
+    return mt_hint(err, "where nodes have files of the same name, run memtool over names that tell "
+                        "them apart, or give each result a \"rank\"");
+}
+
+static enum mt_status read_object(struct mt_ranks *r, const cJSON *object, struct mt_error *err)
 {
     static const struct {
         const char *schema; /* up to the slash */
@@ -192,21 +218,24 @@ static bool read_object(struct mt_ranks *r, const cJSON *object)
                    {"triage/", read_triage}};
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "schema"));
     const char *file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "file"));
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, "rank");
+    const cJSON *rank = cJSON_GetObjectItemCaseSensitive(object, "rank");
+    bool numbered = cJSON_IsNumber(rank) && rank->valuedouble >= 0 && rank->valuedouble < INT_MAX;
     for (size_t i = 0; schema && i < MT_COUNT(schemas); i++) {
         if (strncmp(schema, schemas[i].schema, strlen(schemas[i].schema)) != 0) {
             continue;
         }
-        size_t index = mt_ranks_of_file(r, mt_str_from(file ? file : "-"));
+        file = file ? file : "-";
+        size_t index = index_of(r, file, numbered ? (int64_t)rank->valuedouble : -1);
         if (index == SIZE_MAX) {
-            return false;
+            return mt_fail_nomem(err);
         }
-        if (cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < INT_MAX) {
-            r->ranks.v[index].rank = (int64_t)number->valuedouble;
+        if (r->ranks.v[index].results & 1u << i) {
+            return refuse_second(schema, file, err);
         }
-        return schemas[i].read(r, index, object);
+        r->ranks.v[index].results |= 1u << i;
+        return schemas[i].read(r, index, object) ? MT_OK : mt_fail_nomem(err);
     }
-    return true;
+    return MT_OK;
 }
 
 enum mt_status mt_ranks_read_results(struct mt_ranks *r, struct mt_str text, struct mt_error *err)
@@ -227,10 +256,10 @@ enum mt_status mt_ranks_read_results(struct mt_ranks *r, struct mt_str text, str
             return mt_fail(err, MT_FORMAT, offset, "not a result of memtool --json at byte %llu",
                            (unsigned long long)offset);
         }
-        bool ok = read_object(r, object);
+        enum mt_status status = read_object(r, object, err);
         cJSON_Delete(object);
-        if (!ok) {
-            return mt_fail_nomem(err);
+        if (status != MT_OK) {
+            return status;
         }
         at = behind;
     }

@@ -38,6 +38,7 @@ void mt_ranks_release(struct mt_ranks *r)
     mt_vec_release(&r->spares);
     mt_vec_release(&r->scratch);
     mt_idmap_release(&r->string_of);
+    mt_idmap_release(&r->rank_of);
     mt_builder_free(r->table);
     mt_snapshot_release(&r->names);
     mt_arena_release(&r->arena);
@@ -46,11 +47,19 @@ void mt_ranks_release(struct mt_ranks *r)
 
 size_t mt_ranks_of_file(struct mt_ranks *r, struct mt_str file)
 {
-    /* results of one file mostly follow one another */
-    for (size_t i = r->ranks.n; i > 0; i--) {
+    uint64_t hash = mt_hash_bytes(file.p, file.n, (uint64_t)(uintptr_t)r);
+    const uint32_t *at = mt_idmap_find(&r->rank_of, hash);
+    if (at && mt_str_equal(r->ranks.v[*at].file, file)) {
+        return *at;
+    }
+    r->hashes_coincide |= at != NULL;
+    for (size_t i = r->hashes_coincide ? r->ranks.n : 0; i > 0; i--) {
         if (mt_str_equal(r->ranks.v[i - 1].file, file)) {
             return i - 1;
         }
+    }
+    if (!at && !mt_idmap_put(&r->rank_of, hash, (uint32_t)r->ranks.n)) {
+        return SIZE_MAX;
     }
     struct mt_rank rank = {
         .rank = -1, .stage = -1, .device = -1, .second_device = -1, .first_oom_us = MT_NO_TIME};

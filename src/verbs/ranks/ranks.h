@@ -51,6 +51,7 @@ struct mt_rank {
     int64_t stage;  /* of a pipeline, -1: not known */
     int32_t device; /* that most of its memory is on, -1: none */
     struct mt_str file;
+    unsigned results; /* bits of the verbs whose results were read */
     unsigned known; /* bits 1 << enum mt_rank_figure */
     uint64_t figure[MT_RANK_FIGURE_COUNT];
     bool knows_stacks;
@@ -97,6 +98,8 @@ struct mt_ranks {
     MT_VEC(struct mt_rank_gap) gaps;     /* ascending; after mt_ranks_find_gaps */
     MT_VEC(struct mt_rank_spare) spares; /* after mt_ranks_drop_spares */
     MT_VEC(uint32_t) scratch;
+    struct mt_idmap rank_of; /* hash of a file's name -> the rank of that name seen first */
+    bool hashes_coincide;    /* of two names: rank_of does not tell */
     struct mt_idmap
         string_of; /* of the snapshot that is being added: its string id -> the table's */
 };
