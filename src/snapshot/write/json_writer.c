@@ -145,6 +145,9 @@ void mt_json_write(const struct mt_snapshot *s, struct mt_sink *sink)
 enum mt_status mt_snapshot_write(const struct mt_snapshot *s, const struct mt_write_options *o,
                                  FILE *stream, struct mt_error *err)
 {
+    if (o->format != MT_WRITE_PICKLE && mt_stacks_exceed(s, s->events, s->n_events, o->max_bytes)) {
+        return mt_sink_over_limit(o->max_bytes, err);
+    }
     struct mt_sink *sink = mt_sink_new(stream, o->gzip);
     if (!sink) {
         return mt_fail_nomem(err);

@@ -67,4 +67,10 @@ struct mt_snapshot;
  * shares, and recordings grow 8 to 40 times. */
 uint64_t mt_max_output(uint64_t asked, const struct mt_snapshot *s);
 
+/* Whether these events, each with its stack written out, take more than `most` bytes for names and
+ * files alone: known before the first of them is written. most 0: never. */
+struct mt_event;
+bool mt_stacks_exceed(const struct mt_snapshot *s, const struct mt_event *events, size_t n,
+                      uint64_t most);
+
 #endif

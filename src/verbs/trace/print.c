@@ -186,6 +186,10 @@ enum mt_status mt_report_trace(const struct mt_report *r, struct mt_trace_listin
 {
     const struct mt_snapshot *s = l->snapshot;
     bool text = !r->json && !r->separator;
+    if (r->json && r->verbose && !l->limit && mt_filter_is_open(l->filter->filter) &&
+        mt_stacks_exceed(s, l->replay->events, l->replay->n, l->max_bytes)) {
+        return mt_sink_over_limit(l->max_bytes, err);
+    }
     struct mt_listing x = {
         .r = r, .l = l, .s = s, .first_us = MT_NO_TIME, .fuses = text && !l->all};
     for (size_t i = 0; i < l->replay->n && x.first_us == MT_NO_TIME; i++) {
