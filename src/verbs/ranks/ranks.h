@@ -52,7 +52,7 @@ struct mt_rank {
     int32_t device; /* that most of its memory is on, -1: none */
     struct mt_str file;
     unsigned results; /* bits of the verbs whose results were read */
-    unsigned known; /* bits 1 << enum mt_rank_figure */
+    unsigned known;   /* bits 1 << enum mt_rank_figure */
     uint64_t figure[MT_RANK_FIGURE_COUNT];
     bool knows_stacks;
     MT_VEC(struct mt_rank_stack) stacks; /* ascending by id, each once, when compared */
