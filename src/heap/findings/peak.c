@@ -34,15 +34,24 @@ struct holder {
     struct mt_idmap rows;          /* key (or a hash of a folder) -> row */
 };
 
+/* --live and --freed. */
+static bool fate_passes(const struct holder *h, uint32_t freed)
+{
+    const struct mt_filter *filter = h->f->filter;
+    return !filter || !(freed == MT_NEVER ? filter->freed_only : filter->live_only);
+}
+
 static bool passes(const struct holder *h, size_t event)
 {
-    return !h->f || mt_filtered_event(h->f, h->r->device, event);
+    return !h->f || (fate_passes(h, h->r->partner[event]) &&
+                     mt_filtered_event(h->f, h->r->device, event));
 }
 
 /* A ghost that is alive at the end has a block to look at; of the others only the size is known. */
 static bool ghost_passes(const struct holder *h, const struct mt_ghost *g)
 {
-    return !h->f || (g->block != MT_NEVER && mt_filtered_block(h->f, &h->s->blocks[g->block]));
+    return !h->f || (fate_passes(h, g->freed) && g->block != MT_NEVER &&
+                     mt_filtered_block(h->f, &h->s->blocks[g->block]));
 }
 
 /* ---- keys ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool frag: why free memory cannot be used. */
+#include "cli/each_file.h"
 #include "cli/analysis_run.h"
 #include "cli/command.h"
 #include "heap/findings/frag.h"
@@ -140,5 +141,6 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct frag_settings *x = settings;
     struct visit v = {.at = x->at};
     const struct mt_analysis_verb verb = {.device = visit_device, .report = report, .reset = reset};
-    return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
+    int code = mt_cli_no_fate_filters(cli, &x->filter, "memtool peak");
+    return code ? code : mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memtool leaks: what grows step after step. */
+#include "cli/each_file.h"
 #include "cli/analysis_run.h"
 #include "cli/command.h"
 #include "cli/course_input.h"
@@ -167,5 +168,6 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     }
     const struct mt_analysis_verb verb = {
         .device = visit_device, .report = report, .logged = report_logged, .reset = reset};
-    return mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
+    code = mt_cli_no_fate_filters(cli, &x->filter, "memtool peak");
+    return code ? code : mt_analysis_run(cli, &x->common, &x->filter, &verb, &v, files, n_files);
 }
