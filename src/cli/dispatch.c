@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <memtool/version.h>
+#include "cli/output/suffix.h"
 #include "cli/frame.h"
 #include "cli/options/options.h"
 #include "support/mem.h"
@@ -66,6 +67,7 @@ static int run_parsed(struct mt_cli *cli, const struct mt_command *c, void *sett
         return print_version(cli);
     }
     int code = check_files(cli, c, n);
+    code = code ? code : mt_cli_check_suffix(cli, common);
     if (code) {
         return code;
     }

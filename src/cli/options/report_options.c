@@ -36,12 +36,6 @@ struct mt_report mt_cli_report(struct mt_cli *cli, const struct mt_common *commo
     };
 }
 
-static bool is_table(const char *output)
-{
-    struct mt_str name = mt_str_from(output ? output : "");
-    return mt_str_ends(name, MT_STR(".csv")) || mt_str_ends(name, MT_STR(".tsv"));
-}
-
 /* A name says how its file is to be written, unless an option does. */
 static void choose_format(struct mt_report *r, const char *output)
 {
@@ -60,12 +54,6 @@ int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, cons
 {
     struct mt_error err;
     *r = mt_cli_report(cli, common, file);
-    if (!r->json && is_table(common->output) && !(cli->command->flags & MT_COMMAND_TABLE)) {
-        mt_fail(&err, MT_USAGE, MT_NO_OFFSET, "-o %.100s: %s prints no table", common->output,
-                cli->command->name);
-        mt_hint(&err, "a name in .json writes it for programs");
-        return mt_cli_fail(cli, NULL, &err);
-    }
     if (mt_cli_output_open(cli, common, common->output, o, &err) != MT_OK) {
         return mt_cli_fail(cli, NULL, &err);
     }

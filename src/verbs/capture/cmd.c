@@ -71,7 +71,8 @@ const struct mt_command mt_cmd_capture = {
     .defaults = defaults,
     .min_files = 1,
     .max_files = -1,
-    .flags = MT_COMMAND_STARTS | MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_NO_REPORT,
+    .flags =
+        MT_COMMAND_STARTS | MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_NO_REPORT | MT_COMMAND_SNAPSHOT,
     .run = run,
 };
 

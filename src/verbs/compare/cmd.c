@@ -68,7 +68,7 @@ const struct mt_command mt_cmd_compare = {
                 "memtool compare --at end --exit-code -n 0 a.pickle b.pickle    1 if they differ",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_FLAME,
     .settings_size = sizeof(struct compare_settings),
     .min_files = 2,
     .max_files = -1,

@@ -91,7 +91,7 @@ const struct mt_command mt_cmd_convert = {
         "memtool convert --at peak snap.pickle -o peak.speedscope.json",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_FIGURES | MT_COMMAND_OWN_SUFFIXES,
     .settings_size = sizeof(struct convert_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -51,7 +51,7 @@ const struct mt_command mt_cmd_memory = {
                 "memtool memory --format folded snap.pickle     input for a flame graph",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_FLAME,
     .settings_size = sizeof(struct memory_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -59,7 +59,7 @@ const struct mt_command mt_cmd_peak = {
         "memtool peak --at oom --by category snap.pickle  what filled the card when it failed",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_FLAME,
     .settings_size = sizeof(struct peak_settings),
     .max_files = -1,
     .run = run,

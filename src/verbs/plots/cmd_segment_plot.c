@@ -55,7 +55,7 @@ const struct mt_command mt_cmd_segment_plot = {
                 "memtool segment_plot snap.pickle --at peak                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_FIGURES | MT_COMMAND_OWN_SUFFIXES,
     .settings_size = sizeof(struct segment_plot_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -80,7 +80,7 @@ const struct mt_command mt_cmd_trace_plot = {
                 "memtool trace_plot snap.pickle                in the terminal",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_FIGURES | MT_COMMAND_OWN_SUFFIXES,
     .settings_size = sizeof(struct trace_plot_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -80,7 +80,7 @@ const struct mt_command mt_cmd_simulate = {
         "memtool simulate --conf expandable_segments:True snap.pickle  one setting",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_SNAPSHOT,
     .settings_size = sizeof(struct simulate_settings),
     .defaults = defaults,
     .min_files = 1,

@@ -42,7 +42,7 @@ const struct mt_command mt_cmd_triage = {
                 "memtool triage -o report.html train.log   a page to hand on; .md: Markdown",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_FIGURES | MT_COMMAND_MARKUP,
     .settings_size = sizeof(struct triage_settings),
     .min_files = 1,
     .max_files = -1,
