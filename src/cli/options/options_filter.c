@@ -46,6 +46,7 @@ enum { MAX_STREAM_NUMBER = 65535 };
 static enum mt_status parse_stream(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
+    f->said[MT_FILTER_STREAM] = text;
     if (!mt_u64_parse(mt_str_from(text), &f->stream)) {
         return wrong(err, text,
                      "a stream: a handle such as 0x55d0c0de or the number that is "
@@ -79,6 +80,7 @@ static enum mt_status parse_pool(void *field, const char *text, struct mt_error 
                  {"default", MT_POOL_IS_DEFAULT},
                  {"private", MT_POOL_IS_PRIVATE}};
     struct mt_filter *f = field;
+    f->said[MT_FILTER_POOL] = text;
     for (size_t i = 0; i < MT_COUNT(words); i++) {
         if (strcmp(text, words[i].word) == 0) {
             f->pool = words[i].choice;
@@ -102,6 +104,7 @@ static enum mt_status parse_size(void *field, const char *text, struct mt_error 
         "a range of sizes such as 1MiB:64MiB, 1MiB: or :64MiB, each below 16EiB";
     struct mt_filter *f = field;
     struct mt_str a, b;
+    f->said[MT_FILTER_SIZE] = text;
     f->size_min = 0;
     f->size_max = UINT64_MAX;
     if (!split_range(text, &a, &b) || (a.n && !mt_size_parse(a, &f->size_min)) ||
@@ -116,6 +119,7 @@ static enum mt_status parse_events(void *field, const char *text, struct mt_erro
 {
     struct mt_filter *f = field;
     struct mt_str a, b;
+    f->said[MT_FILTER_EVENTS] = text;
     f->event_min = 0;
     f->event_max = UINT64_MAX;
     if (!split_range(text, &a, &b) || (a.n && !mt_u64_parse(a, &f->event_min)) ||
@@ -129,6 +133,7 @@ static enum mt_status parse_events(void *field, const char *text, struct mt_erro
 static enum mt_status parse_time(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
+    f->said[MT_FILTER_TIME] = text;
     f->has_time = true;
     return mt_time_range_parse(mt_str_from(text), &f->time_min_us, &f->time_max_us,
                                &f->time_is_absolute, err);
@@ -148,18 +153,21 @@ enum mt_status mt_regex_compile(regex_t *regex, bool *has, const char *text, str
 static enum mt_status parse_frame(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
+    f->said[MT_FILTER_FRAME] = text;
     return mt_regex_compile(&f->frame, &f->has_frame, text, err);
 }
 
 static enum mt_status parse_not_frame(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
+    f->said[MT_FILTER_NOT_FRAME] = text;
     return mt_regex_compile(&f->not_frame, &f->has_not_frame, text, err);
 }
 
 static enum mt_status parse_label(void *field, const char *text, struct mt_error *err)
 {
     struct mt_filter *f = field;
+    f->said[MT_FILTER_LABEL] = text;
     return mt_regex_compile(&f->label, &f->has_label, text, err);
 }
 

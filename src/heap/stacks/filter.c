@@ -48,6 +48,39 @@ void mt_filter_release(struct mt_filter *f)
     mt_filter_init(f);
 }
 
+static void say_option(struct mt_buf *b, const char *name, const char *value)
+{
+    mt_buf_printf(b, "%s--%s", b->n ? " " : "", name);
+    if (value) {
+        bool quoted = strpbrk(value, " #*?|()[]$'\"\\") != NULL;
+        mt_buf_printf(b, quoted ? " '%s'" : " %s", value);
+    }
+}
+
+void mt_filter_say(struct mt_buf *b, const struct mt_filter *f)
+{
+    static const char *const NAMES[] = {
+#define X(id, name) name,
+        MT_FILTER_VALUES(X)
+#undef X
+    };
+    struct mt_buf words = {0};
+    for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
+        if (f->said[i]) {
+            say_option(&words, NAMES[i], f->said[i]);
+        }
+    }
+    if (f->annotation) {
+        say_option(&words, "annotation", f->annotation);
+    }
+    if (f->live_only || f->freed_only) {
+        say_option(&words, f->live_only ? "live" : "freed", NULL);
+    }
+    mt_buf_str(b, mt_buf_view(&words));
+    b->failed |= words.failed;
+    mt_buf_release(&words);
+}
+
 bool mt_filter_is_open(const struct mt_filter *f)
 {
     return f->device < 0 && !f->has_stream && f->pool == MT_POOL_ANY && f->size_min == 0 &&

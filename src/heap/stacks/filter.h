@@ -9,6 +9,7 @@
 #include "heap/walk/event_pools.h"
 #include "heap/walk/query.h"
 #include "snapshot/model/model.h"
+#include "support/str.h"
 #include "support/error.h"
 #include "support/vec.h"
 #include "torch/torch_rules.h"
@@ -20,6 +21,23 @@ enum mt_pool_choice {
     MT_POOL_IS_DEFAULT,
     MT_POOL_IS_PRIVATE,
     MT_POOL_IS_ID
+};
+
+/* What can be asked for with a value, in the order in which it is said. */
+#define MT_FILTER_VALUES(X)                                                                        \
+    X(STREAM, "stream")                                                                            \
+    X(POOL, "pool")                                                                                \
+    X(SIZE, "size")                                                                                \
+    X(EVENTS, "events")                                                                            \
+    X(TIME, "time")                                                                                \
+    X(FRAME, "frame")                                                                              \
+    X(NOT_FRAME, "not-frame")                                                                      \
+    X(LABEL, "label")
+enum mt_filter_value {
+#define X(id, name) MT_FILTER_##id,
+    MT_FILTER_VALUES(X)
+#undef X
+        MT_FILTER_SAYS
 };
 
 /* A zeroed filter lets everything through but for the ranges: use mt_filter_init. */
@@ -40,6 +58,7 @@ struct mt_filter {
     regex_t label;            /* for the label of an allocation or its region (event_labels.h) */
     regex_t frame, not_frame; /* of mt_filter_compile; for mt_frame_path:line mt_frame_function */
     bool live_only, freed_only;
+    const char *said[MT_FILTER_SAYS]; /* the values as the user wrote them; borrowed */
 };
 
 /* Lets everything through. */
@@ -52,6 +71,9 @@ void mt_filter_release(struct mt_filter *f);
  * refers back to a group; MT_NOMEM. regfree it after success. */
 enum mt_status mt_filter_compile(regex_t *regex, const char *text, struct mt_error *err)
     MT_NODISCARD;
+
+/* "--stream 1 --live": the options that make the filter, but for the device; nothing when open. */
+void mt_filter_say(struct mt_buf *b, const struct mt_filter *f);
 
 /* True when the filter lets everything through (so totals are those of the whole file). */
 bool mt_filter_is_open(const struct mt_filter *f);

@@ -115,6 +115,7 @@ struct plot {
     size_t loaded;
     MT_VEC(struct subject) subjects;
     MT_VEC(struct mt_trace_panel) panels;
+    struct mt_buf only; /* the filters in words */
     /* The part of the trace to show, taken out of the filter: memory from before it still counts.
      */
     int32_t device; /* -1: all; out of the filter too */
@@ -129,6 +130,8 @@ struct plot {
 static void take_window(struct plot *p)
 {
     struct mt_filter *f = &p->set->filter;
+    f->live_only |= p->set->filter_freed;
+    mt_filter_say(&p->only, f);
     p->device = f->device;
     f->device = -1;
     p->event_min = f->event_min;
@@ -191,7 +194,7 @@ static void fill_options(const struct plot *p, struct subject *u, bool term,
                  : limit == 0 || limit > MOST_BANDS ? MOST_BANDS
                                                     : (size_t)limit,
         .filter = mt_filter_is_open(&set->filter) ? NULL : filtered,
-        .live_only = set->filter.live_only || set->filter_freed,
+        .live_only = set->filter.live_only,
         .freed_only = set->filter.freed_only,
     };
     find_window(p, u);
@@ -312,6 +315,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
                                    .leaks = u->has_leaks ? &u->leaks : NULL,
                                    .options = &u->options,
                                    .file = p->files[u->file],
+                                   .only = p->only.n ? p->only.p : "",
                                    .column = u->file,
                                    .capacity = set->capacity,
                                    .capacity_from = "capacity (--capacity)"};
@@ -480,6 +484,7 @@ static void plot_release(struct plot *p)
     }
     mt_vec_release(&p->subjects);
     mt_vec_release(&p->panels);
+    mt_buf_release(&p->only);
     for (size_t i = 0; i < p->loaded; i++) {
         mt_snapshot_release(&p->snapshots[i]);
     }

@@ -16,6 +16,7 @@ struct mt_trace_panel {
     const struct mt_timeline *timeline;
     const struct mt_timeline_options *options;
     const char *file;               /* name for the title */
+    const char *only;               /* the filters, "--live"; "": none */
     uint64_t capacity;              /* bytes of the device; 0: not known */
     const char *capacity_from;      /* the label, such as "capacity (--capacity)" */
     struct mt_limit_range limit;    /* of the process, inferred; below = 0: none */

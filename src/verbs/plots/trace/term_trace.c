@@ -192,7 +192,7 @@ static void put_legend(struct term *t, struct mt_buf *out)
 {
     const struct mt_timeline *l = t->panel->timeline;
     bool memory = t->panel->options->subject == MT_TIMELINE_MEMORY;
-    mt_buf_printf(out, "\n%s\n", l->flat ? "Alive all the time" : "Held at the peak");
+    mt_buf_printf(out, "\n%s\n", mt_trace_legend_title(t->panel));
     for (size_t i = l->bands.n; i > 0; i--) {
         const struct mt_timeline_band *b = &l->bands.v[i - 1];
         double share = !b->at_peak ? -1 : (double)b->at_peak / (double)l->peak;

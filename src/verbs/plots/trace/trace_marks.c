@@ -157,7 +157,8 @@ static void draw_peak(struct mt_chart *c)
     m->round = true;
     m->stroke = theme->text;
     m->stroke_width = 2;
-    note(c, mt_chart_note_anyhow, x, y, theme->text, "peak", t->peak);
+    note(c, mt_chart_note_anyhow, x, y, theme->text,
+         mt_trace_is_part(c->panel) ? "at most" : "peak", t->peak);
 }
 
 /* With segments the line is what is in use: named at its highest, which is found in the trace, not

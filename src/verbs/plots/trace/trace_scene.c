@@ -89,8 +89,9 @@ static void band_tip(struct mt_chart *c, const struct mt_timeline_band *b, const
 {
     bool memory = c->panel->options->subject == MT_TIMELINE_MEMORY;
     struct mt_size_format f = c->scene->style.size;
-    mt_buf_printf(tip, "%s\n%s at the peak in %s %s, %s at most", main,
-                  mt_size_text(b->at_peak, f).s, mt_count_text(b->count).s,
+    mt_buf_printf(tip, "%s\n%s %s in %s %s, %s at most", main, mt_size_text(b->at_peak, f).s,
+                  mt_trace_is_part(c->panel) ? "when it is most" : "at the peak",
+                  mt_count_text(b->count).s,
                   memory          ? b->count == 1 ? "allocation" : "allocations"
                   : b->count == 1 ? "segment"
                                   : "segments",
@@ -195,7 +196,7 @@ static void draw_legend(struct mt_chart *c, const struct mt_band_look *looks, co
     }
     double y = c->legend.y + MT_LEGEND_HEAD_PX;
     size_t largest = largest_stack(t);
-    mt_legend_head(c->scene, c->legend, t->flat ? "Alive all the time" : "Held at the peak");
+    mt_legend_head(c->scene, c->legend, mt_trace_legend_title(c->panel));
     for (size_t i = t->bands.n; i > 0; i--) { /* topmost first, as in the picture */
         const struct mt_timeline_band *b = &t->bands.v[i - 1];
         struct mt_legend_row row = {.color = looks[i - 1].color,
@@ -425,7 +426,11 @@ static void scene_title(struct mt_scene *s, const struct mt_trace_panel *p)
     struct mt_buf title = {0};
     mt_buf_printf(&title, "%s of ", mt_trace_title(p));
     mt_buf_str(&title, mt_str_basename(mt_str_from(p->file)));
-    mt_buf_printf(&title, ", device %d, peak %s", (int)p->timeline->device,
+    mt_buf_printf(&title, ", device %d, ", (int)p->timeline->device);
+    if (mt_trace_is_part(p)) {
+        mt_buf_printf(&title, "only %s, ", p->only);
+    }
+    mt_buf_printf(&title, "%s %s", mt_trace_is_part(p) ? "at most" : "peak",
                   mt_size_text(p->timeline->peak, s->style.size).s);
     s->title = mt_scene_take(s, &title);
 }

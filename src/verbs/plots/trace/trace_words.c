@@ -50,14 +50,32 @@ static void add_moment(struct mt_buf *b, const struct mt_trace_panel *p, size_t 
     }
 }
 
+bool mt_trace_is_part(const struct mt_trace_panel *p)
+{
+    return p->only && p->only[0];
+}
+
+const char *mt_trace_legend_title(const struct mt_trace_panel *p)
+{
+    return p->timeline->flat     ? "Alive all the time"
+           : mt_trace_is_part(p) ? "Held when it is most"
+                                 : "Held at the peak";
+}
+
 void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
 {
     const struct mt_timeline *t = p->timeline;
+    if (mt_trace_is_part(p)) {
+        mt_buf_text(b, "only ");
+        mt_text_keep_safe(b, p->only);
+        mt_buf_text(b, " \xc2\xb7 ");
+    }
     if (p->replay->n == 0) {
         mt_buf_printf(b, "no events were recorded, so this is what was alive at the end: %s",
                       mt_size_text(t->peak, f).s);
     } else {
-        mt_buf_printf(b, "peak %s at ", mt_size_text(t->peak, f).s);
+        mt_buf_printf(b, mt_trace_is_part(p) ? "at most %s at " : "peak %s at ",
+                      mt_size_text(t->peak, f).s);
         add_moment(b, p, t->peak_event);
     }
     mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",

@@ -10,9 +10,16 @@
 /* "Memory over time", "Reserved memory over time". */
 const char *mt_trace_title(const struct mt_trace_panel *p);
 
+/* Whether a part is drawn: its most is no peak of the device. */
+bool mt_trace_is_part(const struct mt_trace_panel *p);
+
 /* "peak 1.93 GiB at event 22,797 (4.85 s) · reserved up to 1.97 GiB · 22,825 events in 4.90 s", or
- * why there is no peak to speak of. */
+ * why there is no peak to speak of. Of a part: "only --live · at most 65.00 MiB of it alive at
+ * ...". */
 void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
+
+/* "Held at the peak", "Held then" of a part, "Alive all the time". */
+const char *mt_trace_legend_title(const struct mt_trace_panel *p);
 
 /* What memory does from step to step: "Grows by 62.50 MiB a step from train.py:58 forward · 24
  * steps"; false, and nothing said, where the trace does not tell. */
