@@ -124,3 +124,15 @@ uint32_t mt_annotation_cursor_name(const struct mt_annotation_cursor *c)
 {
     return c->open.n ? c->marks.v[c->open.v[c->open.n - 1]].name : 0;
 }
+
+struct mt_str mt_annotation_plain(struct mt_str name)
+{
+    while (name.n && (name.p[0] == '#' || name.p[0] == ' ')) {
+        name.p++;
+        name.n--;
+    }
+    while (name.n && (name.p[name.n - 1] == '#' || name.p[name.n - 1] == ' ')) {
+        name.n--;
+    }
+    return name;
+}

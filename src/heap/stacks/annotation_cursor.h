@@ -38,4 +38,7 @@ bool mt_annotation_cursor_move(struct mt_annotation_cursor *c, int64_t time_us);
 /* The name of the innermost annotation that is open, a string id; 0: none is. */
 uint32_t mt_annotation_cursor_name(const struct mt_annotation_cursor *c);
 
+/* "step 0" of "## step 0 ##", as pictures print it. */
+struct mt_str mt_annotation_plain(struct mt_str name);
+
 #endif

@@ -4,6 +4,7 @@
  * spot; regular expressions run once for each frame, and their outcome is kept for frames and
  * stacks, so that a filter over millions of events costs a byte lookup each.
  */
+#include "heap/stacks/annotation_cursor.h"
 #include "heap/stacks/filter.h"
 
 #include <inttypes.h>
@@ -100,7 +101,10 @@ struct mark {
 /* START opens a span, END closes the innermost open one of its device. */
 static bool add_mark(struct mt_filtered *f, const struct mark *m)
 {
-    if (!mt_str_equal(m->name, mt_str_from(f->filter->annotation)) || m->time_us == MT_NO_TIME) {
+    struct mt_str wanted = mt_str_from(f->filter->annotation);
+    bool named =
+        mt_str_equal(m->name, wanted) || mt_str_equal(mt_annotation_plain(m->name), wanted);
+    if (!named || m->time_us == MT_NO_TIME) {
         return true;
     }
     if (mt_str_equal(m->stage, MT_STR("START"))) {

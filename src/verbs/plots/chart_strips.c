@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "heap/stacks/annotation_cursor.h"
 #include "verbs/plots/chart.h"
 
 #define STRIP_PX 15.0
@@ -79,25 +80,12 @@ static void find_spans(const struct mt_chart *c, struct spans *out)
     }
 }
 
-/* "step 0" of "## step 0 ##". */
-static struct mt_str without_ornaments(struct mt_str name)
-{
-    while (name.n && (name.p[0] == '#' || name.p[0] == ' ')) {
-        name.p++;
-        name.n--;
-    }
-    while (name.n && (name.p[name.n - 1] == '#' || name.p[name.n - 1] == ' ')) {
-        name.n--;
-    }
-    return name;
-}
-
 static void draw_span(struct mt_chart *c, const struct span *p, double y, bool odd)
 {
     const struct mt_theme *t = c->scene->theme;
     double x1 = mt_chart_x(c, p->x1), x2 = mt_chart_x(c, p->x2);
     struct mt_buf name = {0};
-    mt_buf_str(&name, without_ornaments(mt_snapshot_str(c->panel->snapshot, p->name)));
+    mt_buf_str(&name, mt_annotation_plain(mt_snapshot_str(c->panel->snapshot, p->name)));
     const char *text = name.p ? name.p : "";
     uint32_t tip = mt_scene_keep(c->scene, text);
     mt_scene_rect(c->scene, x1, y, x2 - x1, STRIP_PX - 2, odd ? t->grid : t->gap)->tip = tip;
@@ -146,7 +134,7 @@ struct name_count {
 /* A name without the number that it ends in. */
 static struct mt_str base_name(struct mt_str name)
 {
-    struct mt_str plain = without_ornaments(name);
+    struct mt_str plain = mt_annotation_plain(name);
     size_t n = plain.n;
     while (n > 0 && plain.p[n - 1] >= '0' && plain.p[n - 1] <= '9') {
         n--;

@@ -21,3 +21,4 @@ for window in "--freed" "--live" "--events 100:200" "--time 10ms:4.61s"; do
     set -- $window
     printf '%-28s%s\n' "$window" "$(line "$@")"
 done
+"$MEMTOOL" trace_plot --annotation 'step 3' "$TESTDATA/good/transformer.pickle.gz" | sed -n 2p
