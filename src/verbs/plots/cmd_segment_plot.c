@@ -241,8 +241,16 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     struct mt_picture_target target;
     struct mt_error err;
     if (mt_picture_is_page(&p.set->common, &p.set->picture)) {
-        struct mt_page_options page = {.view = MT_PAGE_STATE, .device = (int32_t)p.set->device};
-        return mt_page_output(cli, &p.set->common, files, n_files, &page);
+        const struct mt_page_refusal refused[] = {{"--segments", p.set->timeline},
+                                                  {"--at start", p.set->at.kind == MT_AT_START}};
+        struct mt_page_options page = {.view = MT_PAGE_STATE,
+                                       .device = (int32_t)p.set->device,
+                                       .at = p.set->at,
+                                       .opens_at = true,
+                                       .dark = p.set->picture.theme == MT_THEME_DARK};
+        int wrong =
+            mt_page_check_options(cli, &p.set->common, &p.set->picture, refused, MT_COUNT(refused));
+        return wrong ? wrong : mt_page_output(cli, &p.set->common, files, n_files, &page);
     }
     if (p.set->timeline) {
         return mt_plot_segment_timeline(cli, &p.set->common, &p.set->picture,

@@ -118,10 +118,8 @@ struct plot {
     struct mt_buf only; /* the filters in words */
     /* The part of the trace to show, taken out of the filter: memory from before it still counts.
      */
-    int32_t device; /* -1: all; out of the filter too */
-    uint64_t event_min, event_max;
-    bool has_time, time_is_absolute;
-    int64_t time_min_us, time_max_us;
+    int32_t device;          /* -1: all; out of the filter too */
+    struct mt_filter window; /* its events and times alone */
     bool salvaged;
     bool overlay; /* the files over one another */
     MT_VEC(struct mt_overlay) overlays;
@@ -134,36 +132,10 @@ static void take_window(struct plot *p)
     mt_filter_say(&p->only, f);
     p->device = f->device;
     f->device = -1;
-    p->event_min = f->event_min;
-    p->event_max = f->event_max;
-    p->has_time = f->has_time;
-    p->time_is_absolute = f->time_is_absolute;
-    p->time_min_us = f->time_min_us;
-    p->time_max_us = f->time_max_us;
+    p->window = *f;
     f->event_min = 0;
     f->event_max = UINT64_MAX;
     f->has_time = false;
-}
-
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
-}
-
-static void find_window(const struct plot *p, struct subject *u)
-{
-    u->options.first = p->event_min > u->replay.n ? u->replay.n : (size_t)p->event_min;
-    u->options.last = p->event_max > u->replay.n ? u->replay.n : (size_t)p->event_max;
-    if (!p->has_time || u->replay.n == 0) {
-        return;
-    }
-    int64_t base = p->time_is_absolute ? 0 : u->replay.events[0].time_us;
-    size_t lo = mt_timeline_event_at(&u->replay, add_clamped(base, p->time_min_us));
-    int64_t end = add_clamped(add_clamped(base, p->time_max_us), 1);
-    size_t hi = mt_timeline_event_at(&u->replay, end);
-    u->options.first = lo > u->options.first ? lo : u->options.first;
-    u->options.last = hi < u->options.last ? hi : u->options.last;
 }
 
 static size_t picture_columns(const struct plot *p, bool term)
@@ -197,7 +169,7 @@ static void fill_options(const struct plot *p, struct subject *u, bool term,
         .live_only = set->filter.live_only,
         .freed_only = set->filter.freed_only,
     };
-    find_window(p, u);
+    mt_plot_window(&p->window, &u->replay, &u->options.first, &u->options.last);
 }
 
 /* Whether the timeline is the one that colours are chosen by: nothing but the default was asked
@@ -491,6 +463,36 @@ static void plot_release(struct plot *p)
     mt_mem_free(p->snapshots);
 }
 
+static int write_page(const struct plot *p)
+{
+    const struct trace_plot_settings *set = p->set;
+    const struct mt_filter *f = &set->filter;
+    const char *const *said = f->said;
+    const struct mt_page_refusal refused[] = {
+        {"--segments", set->segments},
+        {"--per-alloc", set->per_alloc},
+        {"--x time", set->x == 1},
+        {"--filter_freed", set->filter_freed},
+        {"--live", f->live_only},
+        {"--freed", f->freed_only},
+        {"--annotation", f->annotation != NULL},
+        {"--stream", said[MT_FILTER_STREAM] != NULL},
+        {"--pool", said[MT_FILTER_POOL] != NULL},
+        {"--size", said[MT_FILTER_SIZE] != NULL},
+        {"--frame", said[MT_FILTER_FRAME] != NULL},
+        {"--not-frame", said[MT_FILTER_NOT_FRAME] != NULL},
+        {"--label", said[MT_FILTER_LABEL] != NULL},
+    };
+    struct mt_page_options page = {.view = MT_PAGE_TIMELINE,
+                                   .device = f->device,
+                                   .capacity = set->capacity,
+                                   .window = f,
+                                   .dark = set->picture.theme == MT_THEME_DARK};
+    int code =
+        mt_page_check_options(p->cli, &set->common, &set->picture, refused, MT_COUNT(refused));
+    return code ? code : mt_page_output(p->cli, &set->common, p->files, p->n_files, &page);
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct plot p = {.cli = cli, .set = settings, .files = files, .n_files = n_files};
@@ -505,9 +507,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
                             "--per-alloc draws allocations, --segments draws segments: choose");
     }
     if (mt_picture_is_page(&p.set->common, &p.set->picture)) {
-        struct mt_page_options page = {
-            .view = MT_PAGE_TIMELINE, .device = p.set->filter.device, .capacity = p.set->capacity};
-        return mt_page_output(cli, &p.set->common, files, n_files, &page);
+        return write_page(&p);
     }
     int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
     if (code) {

@@ -33,6 +33,10 @@ struct mt_trace_panel {
 enum mt_status mt_plot_look_init(struct mt_timeline *t, const struct mt_replay *r,
                                  struct mt_error *err) MT_NODISCARD;
 
+/* The events [*first, *last) that the ranges of events and of time in f leave. */
+void mt_plot_window(const struct mt_filter *f, const struct mt_replay *r, size_t *first,
+                    size_t *last);
+
 /* Memory over time. The charts share the scale of bytes. Errors: MT_NOMEM. */
 enum mt_status mt_plot_trace(struct mt_scene *scene, const struct mt_trace_panel *panels, size_t n,
                              struct mt_error *err) MT_NODISCARD;

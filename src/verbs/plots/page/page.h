@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#include "heap/stacks/filter.h"
+#include "heap/walk/moment.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -22,6 +24,10 @@ struct mt_page_options {
     enum mt_page_view view; /* what is open first */
     uint64_t capacity;      /* bytes of the device; 0: not known */
     int32_t device;         /* only this one; -1: all */
+    bool opens_at;          /* at the moment `at`; else at the last OOM, or at the peak */
+    struct mt_moment at;
+    const struct mt_filter *window; /* its events and times are what is shown first; NULL: all */
+    bool dark;                      /* whatever the browser prefers */
     struct mt_size_format size;
     bool all_frames; /* stacks are named by their innermost frame, not by the one that tells most */
 };

@@ -20,13 +20,15 @@
 #include "verbs/plots/page/page_marks.h"
 #include "verbs/plots/page/page_parts.h"
 #include "verbs/plots/page/page_story.h"
+#include "verbs/plots/plots.h"
 
 struct meta {
     struct mt_sink *sink;
     const struct mt_snapshot *s;
     const struct mt_page_options *o;
     struct mt_error *err;
-    bool failed; /* no memory for a name */
+    bool failed;   /* no memory for a name */
+    size_t opened; /* devices that have the moment at which the page opens */
 };
 
 static void key(struct meta *m, const char *name)
@@ -157,6 +159,30 @@ static enum mt_status story(struct meta *m, const struct mt_replay *r)
     return status;
 }
 
+/* Where the page opens: the event, and the events that are shown first. A device without the moment
+ * opens where it does by itself. */
+static enum mt_status place(struct meta *m, const struct mt_replay *r)
+{
+    size_t done = 0, first = 0, last = r->n;
+    if (m->o->window) {
+        mt_plot_window(m->o->window, r, &first, &last);
+    }
+    if (first < last && (first > 0 || last < r->n)) {
+        number(m, "from", first);
+        number(m, "to", last);
+    }
+    if (!m->o->opens_at || r->n == 0) {
+        m->opened++;
+        return MT_OK;
+    }
+    enum mt_status status = mt_moment_find(&m->o->at, r, &done, m->err);
+    if (status == MT_OK && done > 0) {
+        number(m, "opens_at", done - 1);
+    }
+    m->opened += status == MT_OK;
+    return status == MT_NOT_FOUND ? MT_OK : status;
+}
+
 static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_totals *t)
 {
     struct mt_replay r;
@@ -167,7 +193,10 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
     }
     peak_and_ooms(m, &r);
     text(m, "why_no_stack", mt_str_from(mt_stackless_why(m->s, mt_replay_stackless(&r))));
-    enum mt_status status = story(m, &r);
+    enum mt_status status = place(m, &r);
+    if (status == MT_OK) {
+        status = story(m, &r);
+    }
     if (status == MT_OK) {
         status = annotations(m, &r);
     }
@@ -200,6 +229,9 @@ static enum mt_status devices_of(struct meta *m, const struct mt_devices *device
         status = device(m, devices->ids.v[i], mt_totals_device(&totals, devices->ids.v[i]));
     }
     mt_sink_text(m->sink, "],");
+    if (status == MT_OK && n > 0 && m->opened == 0) {
+        status = MT_NOT_FOUND; /* none has it: m->err says so of the last one */
+    }
     mt_totals_release(&totals);
     mt_filtered_release(&filtered);
     mt_filter_release(&filter);
@@ -358,6 +390,7 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     text(m, "file", mt_str_basename(mt_str_from(m->o->file)));
     text(m, "view", m->o->view == MT_PAGE_STATE ? MT_STR("state") : MT_STR("timeline"));
     number(m, "capacity", m->o->capacity);
+    number(m, "dark", m->o->dark);
     key(m, "actions");
     mt_sink_char(m->sink, '[');
     for (size_t i = 0; i < MT_COUNT(actions); i++) {

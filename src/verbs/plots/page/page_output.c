@@ -12,6 +12,35 @@ bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture 
     return common->output && !p->term && mt_str_ends(mt_str_from(common->output), MT_STR(".html"));
 }
 
+static int refuse(struct mt_cli *cli, const struct mt_page_refusal *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].given) {
+            return mt_cli_usage(cli, "%s does not apply to a page, which shows all of a file",
+                                list[i].option);
+        }
+    }
+    return 0;
+}
+
+int mt_page_check_options(struct mt_cli *cli, const struct mt_common *common,
+                          const struct mt_picture *p, const struct mt_page_refusal *list, size_t n)
+{
+    const struct mt_page_refusal shared[] = {
+        {"--width", p->width != 0},
+        {"--height", p->height != 0},
+        {"--scale", p->scale != 2},
+        {"--ascii", p->ascii},
+        {"-n", common->limit >= 0},
+        {"--unit", common->unit != cli->unit},
+        {"--exact", common->exact},
+        {"--json", common->json},
+        {"--stack", common->stack_lines >= 0},
+    };
+    int code = refuse(cli, list, n);
+    return code ? code : refuse(cli, shared, MT_COUNT(shared));
+}
+
 static enum mt_status write_page(struct mt_cli *cli, const struct mt_common *common,
                                  const struct mt_snapshot *s, const struct mt_page_options *o,
                                  struct mt_error *err)
@@ -39,7 +68,7 @@ int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **fi
         return loaded;
     }
     o->file = files[0];
-    o->size = mt_cli_report(cli, common, files[0]).size;
+    o->size = (struct mt_size_format){.unit = MT_UNIT_AUTO}; /* as the viewer counts */
     o->all_frames = common->all_frames;
     enum mt_status status = write_page(cli, common, &s, o, &err);
     mt_snapshot_release(&s);

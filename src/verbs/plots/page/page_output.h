@@ -7,6 +7,17 @@
 #include "verbs/plots/page/page.h"
 
 /* Whether -o or --format asks for the interactive page. */
+/* An option that a page cannot obey. */
+struct mt_page_refusal {
+    const char *option;
+    bool given;
+};
+
+/* 0, or 2 after saying which of the options given does not apply to a page: those of `list`, and
+ * those of pictures and reports. */
+int mt_page_check_options(struct mt_cli *cli, const struct mt_common *common,
+                          const struct mt_picture *p, const struct mt_page_refusal *list, size_t n);
+
 bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
 
 /* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the

@@ -18,7 +18,7 @@ class App {
     // Opens the place that the address names, or the peak (an OOM, when there was one).
     open() {
         const wanted = readPlace();
-        this.openDevice(Math.min(Math.max(0, wanted.device || 0), this.devices.length - 1));
+        this.openDevice(wanted.device >= 0 ? Math.min(Math.floor(wanted.device), this.devices.length - 1) : worthMost(this.devices));
         const n = this.device.n;
         if (wanted.event >= 0) {
             this.place.event = Math.min(Math.floor(wanted.event), Math.max(0, n - 1));
@@ -47,9 +47,10 @@ class App {
         const device = this.device;
         WORDS.whyNoStack = device.about.why_no_stack;
         const oom = device.about.ooms[device.about.ooms.length - 1];
-        this.place.event = oom ?? Math.max(device.peak, device.n ? 0 : -1);
-        this.place.from = 0;
-        this.place.to = Math.max(1, device.n);
+        this.place.event = device.about.opens_at ?? oom ?? Math.max(device.peak, device.n ? 0 : -1);
+        this.place.from = device.about.from ?? 0;
+        this.place.to = device.about.to ?? Math.max(1, device.n);
+        document.getElementById('device').value = String(index);
         document.getElementById('to-oom').disabled = device.about.ooms.length === 0;
         document.getElementById('to-peak').disabled = device.n === 0;
         document.getElementById('to-annotation').disabled = device.annotations.starts.length === 0;
@@ -223,12 +224,19 @@ class App {
     }
 }
 
+// The device that ran out of memory, else the fullest.
+function worthMost(devices) {
+    const weight = ({ about }) => (about.ooms.length ? 1e18 : 0) + about.peak_bytes;
+    return devices.reduce((best, device, i) => (weight(device) > weight(devices[best]) ? i : best), 0);
+}
+
+// "1: OOM, peak 78.29 GiB"
+const deviceText = (about) => `${about.device}:${about.ooms.length ? ' OOM,' : ''} peak ${about.peak_text}`;
+
 async function main() {
-    if (matchMedia('(prefers-color-scheme: dark)').matches) {
-        document.documentElement.classList.add('dark');
-    }
     const started = performance.now();
     const meta = await readJson('meta');
+    document.documentElement.classList.toggle('dark', meta.dark === 1 || matchMedia('(prefers-color-scheme: dark)').matches);
     document.getElementById('title').textContent = meta.file;
     document.getElementById('title').title = meta.file;
     const stacks = await Stacks.read(meta);
@@ -237,7 +245,7 @@ async function main() {
         devices.push(await Device.read(i, meta, stacks));
     }
     const select = document.getElementById('device');
-    meta.devices.forEach((about, i) => select.append(new Option(String(about.device), String(i))));
+    meta.devices.forEach((about, i) => select.append(new Option(deviceText(about), String(i))));
     document.getElementById('device-label').hidden = devices.length < 2;
     if (devices.length === 0) {
         document.querySelector('main').replaceChildren(element('p', 'none', 'This snapshot holds no memory and no events.'));
