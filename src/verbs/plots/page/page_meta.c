@@ -5,6 +5,7 @@
  * verbs.
  */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,21 @@ static enum mt_status annotations(struct meta *m, const struct mt_replay *r)
     return status;
 }
 
+static void bands(struct meta *m, const struct mt_page_story *story)
+{
+    key(m, "bands");
+    mt_sink_char(m->sink, '[');
+    for (size_t i = 0; i < story->bands.n; i++) {
+        const struct mt_page_band *b = &story->bands.v[i];
+        char words[64];
+        snprintf(words, sizeof words, "%s[%" PRId64 ",\"#%06" PRIx32 "\",\"#%06" PRIx32 "\"]",
+                 i ? "," : "", b->stack == MT_BAND_OLDER ? -1 : (int64_t)b->stack, b->light >> 8,
+                 b->dark >> 8);
+        mt_sink_text(m->sink, words);
+    }
+    mt_sink_text(m->sink, "],");
+}
+
 /* What the headings of pictures say, and the limit that they draw. */
 static enum mt_status story(struct meta *m, const struct mt_replay *r)
 {
@@ -150,6 +166,7 @@ static enum mt_status story(struct meta *m, const struct mt_replay *r)
     const struct mt_plot_style style = {.size = m->o->size, .all_frames = m->o->all_frames};
     enum mt_status status = mt_page_story_init(&s, r, &style, m->err);
     if (status == MT_OK) {
+        bands(m, &s);
         text(m, "growth", mt_buf_view(&s.growth));
         text(m, "oom", mt_buf_view(&s.oom));
         number(m, "limit", s.limit.below);

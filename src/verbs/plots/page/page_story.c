@@ -4,6 +4,7 @@
  * timeline, so that the two never differ.
  */
 #include "verbs/plots/page/page_story.h"
+#include "draw/stack_colors.h"
 #include "verbs/plots/trace/trace_words.h"
 
 static void say(struct mt_page_story *story, const struct mt_trace_panel *p,
@@ -23,6 +24,30 @@ static void say(struct mt_page_story *story, const struct mt_trace_panel *p,
     }
 }
 
+static uint32_t color_of(const struct mt_stack_colors *colors, const struct mt_snapshot *s,
+                         uint32_t stack, enum mt_theme_name name)
+{
+    const struct mt_theme *theme = mt_theme_get(name);
+    const struct mt_stack_color *c =
+        stack == MT_BAND_OLDER ? NULL : mt_stack_colors_find(colors, s, stack);
+    return c ? mt_stack_color_of(theme, c) : theme->older;
+}
+
+static bool list_bands(struct mt_page_story *story, const struct mt_snapshot *s,
+                       const struct mt_timeline *t)
+{
+    struct mt_stack_colors colors = {.failed = false};
+    mt_stack_colors_add_bands(&colors, s, t);
+    for (size_t i = 0; i < t->bands.n && !colors.failed; i++) {
+        uint32_t stack = t->bands.v[i].stack;
+        struct mt_page_band band = {stack, color_of(&colors, s, stack, MT_THEME_LIGHT),
+                                    color_of(&colors, s, stack, MT_THEME_DARK)};
+        colors.failed |= stack != MT_BAND_OTHERS && !mt_vec_push(&story->bands, band);
+    }
+    mt_vec_release(&colors.list);
+    return !colors.failed;
+}
+
 enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_replay *r,
                                   const struct mt_plot_style *style, struct mt_error *err)
 {
@@ -31,14 +56,14 @@ enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_r
     struct mt_timeline t = {.flat = false};
     struct mt_leaks leaks = {.reason = MT_LEAK_FLAT};
     *story = (struct mt_page_story){.limit = {0}};
-    if (r->n == 0) {
-        return MT_OK;
-    }
     enum mt_status status = mt_plot_look_init(&t, r, err);
-    if (status == MT_OK) {
+    if (status == MT_OK && !list_bands(story, r->snapshot, &t)) {
+        status = mt_fail_nomem(err);
+    }
+    if (status == MT_OK && r->n > 0) {
         status = mt_leaks_find(&leaks, r->snapshot, r, NULL, &leak, err);
     }
-    if (status == MT_OK) {
+    if (status == MT_OK && r->n > 0) {
         struct mt_trace_panel p = {.snapshot = r->snapshot,
                                    .replay = r,
                                    .timeline = &t,
@@ -58,6 +83,7 @@ enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_r
 
 void mt_page_story_release(struct mt_page_story *story)
 {
+    mt_vec_release(&story->bands);
     mt_buf_release(&story->growth);
     mt_buf_release(&story->oom);
     mt_buf_release(&story->limit_text);

@@ -6,7 +6,14 @@
 #include "draw/plot.h"
 #include "heap/walk/timeline.h"
 
+/* A band as pictures draw it: from the ground up, in their colours. */
+struct mt_page_band {
+    uint32_t stack; /* or MT_BAND_OLDER; the others are the viewer's */
+    uint32_t light, dark;
+};
+
 struct mt_page_story {
+    MT_VEC(struct mt_page_band) bands;
     struct mt_buf growth;        /* what memory does from step to step; may be empty */
     struct mt_buf oom;           /* the last out-of-memory event, and why; may be empty */
     struct mt_buf limit_text;    /* of the limit, if there is one */

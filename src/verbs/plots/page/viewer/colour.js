@@ -1,10 +1,5 @@
 // ---- colours ----
 
-// Neighbours differ in lightness, so that they stay apart for every eye and on paper.
-const BAND_COLOURS = [
-    '#3b6fb6', '#e8a23d', '#2f8f83', '#c9a0dc', '#8a4f9e', '#8cc4e8', '#b5542e', '#a9c96b',
-    '#4b5fa8', '#f0c987', '#17707a', '#e39bb0', '#6a7f1f', '#9fd6c6', '#94416b', '#c7b04a'];
-
 const OTHERS = { light: '#d3d9e2', dark: '#46505f' };
 
 const theme = () => (document.documentElement.classList.contains('dark') ? 'dark' : 'light');
@@ -13,15 +8,15 @@ function cssColour(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// The colour of a stack: that of its band, or one by its number.
-function stackColour(device, stack) {
-    const band = device.bandOf[stack];
-    return band < device.bands.length ? BAND_COLOURS[band % BAND_COLOURS.length]
-        : `hsl(${(stack * 47) % 360} 25% ${theme() === 'dark' ? 45 : 68}%)`;
+// The colour of an allocation: that of its band, or one by its stack.
+function allocColour(device, which) {
+    const band = device.bandOfAlloc(which);
+    return band < device.bands.length ? device.bands[band][theme()]
+        : `hsl(${(device.alloc.stack[which] * 47) % 360} 25% ${theme() === 'dark' ? 45 : 68}%)`;
 }
 
 function bandColour(band, device) {
-    return band < device.bands.length ? BAND_COLOURS[band % BAND_COLOURS.length] : OTHERS[theme()];
+    return band < device.bands.length ? device.bands[band][theme()] : OTHERS[theme()];
 }
 
 const CANVAS_FONT = '12px system-ui, "DejaVu Sans", sans-serif';

@@ -136,10 +136,6 @@ class App {
         this.redraw();
     }
 
-    showStack(stack, title) {
-        document.getElementById('detail').replaceChildren(element('h2', '', title), frameList(this, stack));
-    }
-
     tip(e, text) {
         const tip = document.getElementById('tip');
         tip.hidden = !text;

@@ -1,7 +1,6 @@
 // ---- a device: what the columns say, and what follows from them ----
 
 const NEVER = 0xffffffff;
-const MOST_BANDS = 16;
 const CHECKPOINT = 16384;
 
 // What an event does: 0 nothing, 1 alloc, 2 free requested, 3 free, 4 reserve, 5 release, 6 oom.
@@ -149,26 +148,53 @@ class Device {
         return this.blockSize.get(alloc) ?? this.rounded[this.alloc.size[alloc]];
     }
 
-    bytesByStack(event) {
+    // Calls back for each allocation that is alive after the event.
+    eachAlive(event, call) {
         const a = this.alloc;
-        const bytes = new Map();
         for (let i = 0; i < a.n; i++) {
             if (a.start[i] <= event && event < a.end[i]) {
-                bytes.set(a.stack[i], (bytes.get(a.stack[i]) || 0) + this.sizes[a.size[i]]);
+                call(i, this.sizes[a.size[i]]);
             }
         }
+    }
+
+    bytesByStack(event) {
+        const bytes = new Map();
+        this.eachAlive(event, (which, size) => {
+            const stack = this.alloc.stack[which];
+            bytes.set(stack, (bytes.get(stack) || 0) + size);
+        });
         return [...bytes].filter(([, size]) => size > 0).sort((x, y) => y[1] - x[1] || x[0] - y[0]);
     }
 
-    // The stacks with most at the peak get a band each.
+    // The bands of the pictures of this file, from the ground up and in their colours: memory that is older than the
+    // trace is one of them (-1), whatever stacks it has.
     chooseBands() {
         this.peak = this.n ? this.about.peak_event : -1;
-        const all = this.bytesByStack(this.peak);
-        this.bands = all.slice(0, MOST_BANDS);
-        this.othersAtPeak = all.slice(MOST_BANDS).reduce((sum, [, bytes]) => sum + bytes, 0);
-        this.otherCount = Math.max(0, all.length - MOST_BANDS);
+        this.bands = this.about.bands.map(([stack, light, dark]) => ({ stack, light, dark, bytes: 0 }));
+        this.olderBand = this.bands.findIndex(({ stack }) => stack < 0);
         this.bandOf = new Uint8Array(this.stacks.count).fill(this.bands.length);
-        this.bands.forEach(([stack], band) => { this.bandOf[stack] = band; });
+        this.bands.forEach(({ stack }, band) => {
+            if (stack >= 0) {
+                this.bandOf[stack] = band;
+            }
+        });
+        const others = new Set();
+        this.othersAtPeak = 0;
+        this.eachAlive(this.peak, (which, bytes) => {
+            const band = this.bandOfAlloc(which);
+            if (band < this.bands.length) {
+                this.bands[band].bytes += bytes;
+            } else {
+                this.othersAtPeak += bytes;
+                others.add(this.alloc.stack[which]);
+            }
+        });
+        this.otherCount = others.size;
+    }
+
+    bandOfAlloc(which) {
+        return which < this.ghostCount && this.olderBand >= 0 ? this.olderBand : this.bandOf[this.alloc.stack[which]];
     }
 
     addToBands(totals, i) {
@@ -178,14 +204,14 @@ class Device {
             return;
         }
         const a = this.alloc;
-        totals[this.bandOf[a.stack[which]]] += (kind === 1 ? 1 : -1) * this.sizes[a.size[which]];
+        totals[this.bandOfAlloc(which)] += (kind === 1 ? 1 : -1) * this.sizes[a.size[which]];
     }
 
     sumBands() {
         const width = this.bands.length + 1;
         const totals = new Float64Array(width);
         for (let g = 0; g < this.ghostCount; g++) {
-            totals[this.bandOf[this.alloc.stack[g]]] += this.sizes[this.alloc.size[g]];
+            totals[this.bandOfAlloc(g)] += this.sizes[this.alloc.size[g]];
         }
         this.checkpoints = [totals.slice()];
         for (let i = 0; i < this.n; i++) {

@@ -50,11 +50,13 @@ function showLegend(app) {
     const whole = device.liveAt(device.peak);
     const legend = document.getElementById('legend');
     legend.replaceChildren(element('h2', '', device.n ? 'Held at the peak' : 'Alive in the file'));
-    const labels = app.stacks.labels(device.bands.map(([stack]) => stack));
-    device.bands.forEach(([stack, bytes], i) => { // most first: what does not fit is what matters least
-        const [name, under] = labels[i];
-        const entry = legendEntry(stackColour(device, stack), name, under, bytes, whole);
-        entry.addEventListener('click', () => app.showStack(stack, `${sizeText(bytes)} at the peak`));
+    const bands = device.bands.map((band, i) => ({ ...band, i }));
+    bands.sort((x, y) => y.bytes - x.bytes); // most first: what does not fit is what matters least
+    const labels = app.stacks.labels(bands.map(({ stack }) => Math.max(0, stack)));
+    bands.forEach(({ stack, bytes, i }, at) => {
+        const [name, under] = stack < 0 ? bandLabel(app, i) : labels[at];
+        const entry = legendEntry(bandColour(i, device), name, under, bytes, whole);
+        entry.addEventListener('click', () => showBand(app, i, bytes, device.peak));
         legend.append(entry);
     });
     if (device.othersAtPeak > 0) {
@@ -127,6 +129,28 @@ function showDetail(app) {
     }
     panel.replaceChildren(element('h2', '', ofBlock ? 'Block' : 'Event'), table(rows), app.stacks.framesOf(stack).length ? frameList(app, stack)
         : element('p', 'none', 'No stack was recorded for this.'));
+}
+
+// Two lines: the band's stack, what is older than the trace, or the others.
+function bandLabel(app, band) {
+    const { stack } = app.device.bands[band] ?? { stack: NEVER };
+    return stack === NEVER ? [`[${app.device.otherCount} others]`, ''] : stack < 0 ? [WORDS.older, ''] : app.stacks.label(stack);
+}
+
+// What the chart shows under the pointer: a band at an event.
+function showBand(app, band, bytes, event) {
+    const device = app.device;
+    const { stack } = device.bands[band] ?? { stack: -1 };
+    const byStack = new Map();
+    device.eachAlive(event, (which, size) => {
+        if (device.bandOfAlloc(which) === band) {
+            byStack.set(device.alloc.stack[which], (byStack.get(device.alloc.stack[which]) || 0) + size);
+        }
+    });
+    const lines = [...byStack].sort((x, y) => y[1] - x[1]).slice(0, 12).map(([one, size]) => `${sizeText(size)} ${app.stacks.label(one)[0]}`);
+    const rows = [[event < 0 ? 'before' : 'event', countText(Math.max(0, event))], ['alive of it', exactSize(bytes)], ...(stack < 0 ? [['largest', lines.join('\n')]] : [])];
+    const panel = document.getElementById('detail');
+    panel.replaceChildren(element('h2', '', bandLabel(app, band)[0]), ...(stack < 0 ? [] : [frameList(app, stack)]), table(rows));
 }
 
 const exactSize = (bytes) => (bytes < 1024 ? sizeText(bytes) : `${sizeText(bytes)} (${countText(bytes)} B)`);

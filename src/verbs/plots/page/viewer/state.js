@@ -89,8 +89,7 @@ class State {
         for (const block of s.blocks) {
             const x = s.x + (block.place - s.place) * scale;
             const w = Math.max(0.7, block.size * scale);
-            const stack = device.alloc.stack[block.alloc];
-            context.fillStyle = stackColour(device, stack);
+            context.fillStyle = allocColour(device, block.alloc);
             context.globalAlpha = block.pending ? 0.35 : 1;
             context.fillRect(x, s.y, w > 3 ? w - 0.6 : w, s.h);
             context.globalAlpha = 1;

@@ -314,13 +314,26 @@ class Timeline {
             `${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`];
         const band = this.bandAt(x, y);
         if (band >= 0) {
-            const bands = device.bands.length + 1;
-            const bytes = this.drawn.totals[Math.floor(x - this.box.x) * bands + band];
-            const [name, under] = band < device.bands.length ? this.app.stacks.label(device.bands[band][0])
-                : [`[${device.otherCount} others]`, ''];
+            const bytes = this.bandBytes(x, band);
+            const [name, under] = bandLabel(this.app, band);
             lines.push(`${sizeText(bytes)} ${name}`, under);
         }
         return lines.filter(Boolean).join('\n');
+    }
+
+    // Selects the event of the column, and shows what is under the pointer: as the tip said.
+    click(x, y) {
+        const annotation = this.annotationAt(x, y);
+        const event = annotation?.from ?? this.eventAt(x);
+        const band = annotation || this.app.device.n === 0 ? -1 : this.bandAt(x, y);
+        this.app.select(event);
+        if (band >= 0) {
+            showBand(this.app, band, this.bandBytes(x, band), event);
+        }
+    }
+
+    bandBytes(x, band) {
+        return this.drawn.totals[Math.floor(x - this.box.x) * (this.app.device.bands.length + 1) + band];
     }
 
     zoom(factor, x) {
@@ -348,7 +361,7 @@ class Timeline {
             }
         }, { passive: false });
         dragging(canvas, (e, start) => { this.pan(e.offsetX - start.x); start.x = e.offsetX; }, (e) => {
-            this.app.select(this.annotationAt(e.offsetX, e.offsetY)?.from ?? this.eventAt(e.offsetX));
+            this.click(e.offsetX, e.offsetY);
         });
         canvas.addEventListener('dblclick', () => this.app.show(0, this.app.device.n));
         canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Faults that the page once had, each with the file that showed it.
+import { join } from 'node:path';
+
+export function faultTests({ browser, memtool, makePage, data, equal, sizeText, clean, TESTDATA }) {
+    const made = (name) => join(TESTDATA, 'pictures', name);
+    const text = (page, what) => page.value(`document.querySelector('${what}')?.textContent`);
+    const centre = (page, box) => page.value(`(() => { const r = ${box}.getBoundingClientRect(); return [r.x, r.y]; })()`);
+
+    // A block over two mapped pieces of an expandable segment is whole.
+    async function expandableBlocks() {
+        const page = await browser().open(makePage(made('expandable_span.pickle'), 'segment_plot'));
+        equal(await page.value('memtool.state.state[0].list.map((s) => [s.size, s.used])'), [[40 << 20, 30 << 20]], 'one run, its block whole');
+        equal(await page.value("memtool.state.state[0].title.join(' ').includes('10.00 MiB free, largest hole 10.00 MiB')"), true, 'and what is free');
+        await clean(page);
+    }
+
+    // Where the tip shows a band, a click shows the stack of that band.
+    async function clickedBand() {
+        const page = await browser().open(makePage(made('click_band.pickle')));
+        const [left, top] = await centre(page, 'memtool.timeline.canvas');
+        const box = await page.value('memtool.timeline.box');
+        const bands = await page.value('memtool.device.bands.length');
+        for (const at of [0.2, 0.5, 0.8]) {
+            const x = left + box.x + box.w * 0.7;
+            const y = top + box.y + box.h * at;
+            await page.hover(x, y);
+            const name = (await text(page, '#tip')).split('\n')[2]?.replace(/^[\d.]+ [KMG]?i?B /, '');
+            await page.click(x, y);
+            equal(bands > 0 && (!name || (await text(page, '#detail')).includes(name)), true, `the tip says ${name}`);
+        }
+        await clean(page);
+    }
+
+    async function opensWhereItDied() {
+        const page = await browser().open(makePage(made('oom_on_dev1.pickle')));
+        equal(await page.value('memtool.device.about.device'), 1, 'the device that ran out of memory');
+        equal(await page.value("[...document.querySelectorAll('#device option')].map((o) => o.textContent.includes('OOM'))"), [false, true], 'and the list says which');
+        await clean(page);
+    }
+
+    // Colours and bands are those of the picture.
+    async function colours() {
+        for (const file of [data('transformer.pickle.gz'), data('leak.pickle.gz'), made('legend_twins.pickle')]) {
+            const page = await browser().open(makePage(file));
+            const svg = memtool('trace_plot', file, '--format', 'svg', '-o', '-');
+            const shown = await page.value('memtool.device.bands.filter((b) => b.bytes > 0).map((b) => b.light)');
+            equal(shown.filter((colour) => !svg.includes(colour)), [], `${file}: colours that the picture lacks`);
+            await clean(page);
+        }
+    }
+
+    // What -o x.html is asked for it does, or refuses.
+    async function options() {
+        const refused = (...args) => {
+            try {
+                memtool('trace_plot', data('leak.pickle.gz'), '-f', '-o', '/dev/null', '--format', 'html', ...args);
+                return false;
+            } catch (error) {
+                return error.status === 2;
+            }
+        };
+        const ignored = [['-s'], ['--per-alloc'], ['--x', 'time'], ['-n', '3'], ['--width', '900'], ['--unit', 'MiB'], ['--live'], ['--freed'],
+            ['--filter_freed'], ['--frame', 'x'], ['--stream', '0'], ['--pool', 'small'], ['--annotation', 'step 3'], ['--json']];
+        equal(ignored.filter((args) => !refused(...args)), [], 'options that a page cannot obey');
+        const page = await browser().open(makePage(data('leak.pickle.gz'), 'trace_plot', '--events', '100:200', '--theme', 'dark'));
+        equal(await page.value("[memtool.place.from, memtool.place.to, document.documentElement.classList.contains('dark')]"), [100, 200, true], 'the window, the theme');
+        await clean(page);
+        const state = await browser().open(makePage(data('leak.pickle.gz'), 'segment_plot', '--at', '77'));
+        equal(await state.value('memtool.place.event'), 77, '--at');
+        await clean(state);
+    }
+
+    return { expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+}
