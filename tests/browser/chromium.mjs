@@ -108,7 +108,9 @@ class Page {
     }
 
     event(method, params) {
-        if (method === 'Runtime.exceptionThrown') {
+        if (method === 'Target.attachedToTarget' && params.targetInfo.type === 'iframe') {
+            this.frame = params.sessionId; // a frame of another origin is a process of its own
+        } else if (method === 'Runtime.exceptionThrown') {
             this.broken = params.exceptionDetails.exception?.description || params.exceptionDetails.text;
             this.errors.push(this.broken);
             this.browser.fail(this.sessionId, `exception in the page: ${this.broken}`);
@@ -127,6 +129,12 @@ class Page {
     // A page that threw fails the test that waits for it at once.
     send(method, params) {
         return this.broken ? Promise.reject(new Error(`exception in the page: ${this.broken}`)) : this.browser.send(method, params, this.sessionId);
+    }
+
+    // The value of an expression in the frame of the page; Target.setAutoAttach was sent before.
+    async inFrame(expression) {
+        const { result } = await this.browser.send('Runtime.evaluate', { expression, returnByValue: true }, this.frame);
+        return result.value;
     }
 
     // The value of an expression in the page.
