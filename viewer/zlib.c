@@ -75,9 +75,14 @@ static void copy(z_streamp z, struct internal_state *s)
 {
     unsigned n = s->block < z->avail_out ? s->block : z->avail_out;
     memcpy(z->next_out, z->next_in, n);
-    for (unsigned i = 0; i < n; i++) {
-        s->a = (s->a + z->next_in[i]) % 65521;
-        s->b = (s->b + s->a) % 65521;
+    for (unsigned i = 0; i < n;) {
+        unsigned until = n - i < 5552 ? n : i + 5552; /* so far the sums stay below 2^32 */
+        for (; i < until; i++) {
+            s->a += z->next_in[i];
+            s->b += s->a;
+        }
+        s->a %= 65521;
+        s->b %= 65521;
     }
     z->next_in += n;
     z->avail_in -= n;

@@ -71,5 +71,76 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         await clean(state);
     }
 
-    return { expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+    // All segments can be reached, however many there are.
+    async function manySegments() {
+        const page = await browser().open(makePage(made('segments3000.pickle.gz'), 'segment_plot'));
+        equal(await page.value('memtool.state.state.flatMap((g) => g.list).length'), 3000, 'segments');
+        equal(await page.value("(() => { const v = document.getElementById('state-view'); v.scrollTop = 1e9; return v.scrollTop + v.clientHeight >= memtool.state.height; })()"), true, 'the end is in reach');
+        await page.settle();
+        equal(await page.value(`(() => { const last = memtool.state.state.at(-1).list.at(-1); const s = memtool.state;
+            return s.segmentAt(last.x + last.w / 2, last.y + last.h / 2 - s.top) === last && s.canvas.height <= innerHeight; })()`), true, 'and drawn');
+        await clean(page);
+    }
+
+    // Keys of the list, an event by its number, from an allocation to its ends.
+    async function goingAround() {
+        const page = await browser().open(makePage(data('transformer.pickle.gz')));
+        const at = () => page.value('memtool.place.event');
+        await page.value("document.getElementById('list').focus()");
+        await page.key('Home');
+        equal(await at(), 0, 'home');
+        await page.key('ArrowDown');
+        equal(await at(), 1, 'down');
+        await page.key('PageDown');
+        equal(await at() > 3, true, 'page down');
+        await page.key('End');
+        equal(await at(), 5988, 'end');
+        await page.key('/');
+        await page.type('#1205');
+        await page.key('Enter');
+        equal(await at(), 1205, '#1205');
+        await page.value('document.activeElement.blur()');
+        await page.key(']');
+        equal(await page.value('memtool.device.alloc.end[memtool.chosen] === memtool.place.event'), true, '] goes to its free');
+        await page.key('[');
+        equal(await at(), 1205, '[ to its alloc');
+        await clean(page);
+    }
+
+    // Frames are in sight on a laptop, folders in the title alone; panes can be resized.
+    async function stackInSight() {
+        const page = await browser().open(makePage(data('transformer.pickle.gz')), { width: 1440, height: 900, hash: '#e=2999' });
+        await page.settle();
+        const lines = await page.value(`(() => { const d = document.getElementById('detail').getBoundingClientRect();
+            return [...document.querySelectorAll('#detail li')].filter((e) => { const r = e.getBoundingClientRect(); return r.height > 0 && r.height < 30 && r.bottom <= Math.min(d.bottom, innerHeight); }).length; })()`);
+        equal(lines >= 5, true, `${lines} frames in sight`);
+        const height = () => page.value("document.getElementById('detail').offsetHeight");
+        const before = await height();
+        await page.value("document.getElementById('split-list').focus()");
+        await page.key('ArrowUp');
+        equal(await height() > before, true, 'a bar moves');
+        await clean(page);
+    }
+
+    // A character that is written out is no folder.
+    async function escapedNames() {
+        const page = await browser().open(makePage(made('names.pickle')));
+        equal((await page.value("[...document.querySelectorAll('#legend .name')].map((e) => e.textContent)")).filter((name) => /^u202e/.test(name)), [], 'names that begin behind a backslash');
+        await clean(page);
+    }
+
+    // Nothing leaves a phone or a page that is enlarged, and the chart keeps its height.
+    async function smallScreens() {
+        const path = makePage(data('leak.pickle.gz'));
+        for (const [width, height] of [[390, 844], [844, 390], [720, 450], [640, 400]]) {
+            const page = await browser().open(path, { width, height });
+            await page.settle();
+            equal(await page.value('document.documentElement.scrollWidth <= innerWidth'), true, `${width} px: nothing is wider than the screen`);
+            equal(await page.value('memtool.timeline.box.h') >= 100, true, `${width} x ${height}: the chart is high enough`);
+            equal(await page.value("document.getElementById('legend').getBoundingClientRect().height > 100"), true, `${width} px: the colours have names`);
+            await clean(page);
+        }
+    }
+
+    return { manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
 }

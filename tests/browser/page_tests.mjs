@@ -26,7 +26,7 @@ function makePage(snapshot, verb = 'trace_plot', ...options) {
 }
 
 const data = (name) => join(TESTDATA, 'good', name);
-const figure = (page, name) => page.value(`document.querySelector('[data-figure="${name}"] dd')?.textContent`);
+const figure = (page, name) => page.value(`document.querySelector('[data-figure="${name}"] .dd')?.textContent`);
 
 function equal(found, wanted, what) {
     if (JSON.stringify(found) !== JSON.stringify(wanted)) {
@@ -121,7 +121,7 @@ async function selectBlock() {
         const r = memtool.state.canvas.getBoundingClientRect();
         return [r.x + g.x + (b.place - g.place + b.size / 2) / g.size * g.w, r.y + g.y + g.h / 2]; })()`);
     await page.click(...at);
-    equal(await page.value("document.querySelector('#detail h2').textContent"), 'Block', 'the block is described');
+    equal(await page.value("document.querySelector('#detail h2').textContent"), 'Block: 9.00 MiB', 'the block is described');
     equal(await page.value("document.querySelectorAll('#detail li').length > 0"), true, 'with its stack');
     await clean(page);
 }
@@ -283,7 +283,7 @@ async function screens() {
             equal(await page.value(`[...document.querySelectorAll('header *, nav *, #jumps *')].filter((e) => {
                 const r = e.getBoundingClientRect(); return r.right > innerWidth || r.left < 0; }).length`), 0, `${at}: nothing leaves the screen`);
             equal(await page.value("document.querySelector('header').offsetHeight") <= 90, true, `${at}: the header is flat`);
-            equal(await page.value(cut('.row span, #moment, #figures dd, [role=tab], #jumps button')), [], `${at}: no text is cut`);
+            equal(await page.value(cut('.row span, #moment, #figures .dd, [role=tab], #jumps button')), [], `${at}: no text is cut`);
             equal(await page.value("document.querySelector('.row .label').clientWidth") >= 150, true, `${at}: the list has room for the stack`);
             equal(await page.value("document.getElementById('legend').offsetWidth") >= 200, true, `${at}: the colours have names`);
             equal(await page.value('memtool.timeline.reservedTextY - 14 >= memtool.timeline.box.y'), true, `${at}: the name of the line lies in the chart`);

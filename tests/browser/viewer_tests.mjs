@@ -122,7 +122,7 @@ async function dropped() {
         document.dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true })); })()`);
     await page.until("document.documentElement.dataset.ready === 'true'");
     await frameReady(page);
-    equal(await page.inFrame("document.querySelector('[data-figure=peak] dd').textContent"), memtool('peak', good('true_oom.pickle')).match(/: (\S+ \S+) requested/)[1], 'the peak of what was dropped');
+    equal(await page.inFrame("document.querySelector('[data-figure=peak] .dd').textContent"), memtool('peak', good('true_oom.pickle')).match(/: (\S+ \S+) requested/)[1], 'the peak of what was dropped');
     equal(await page.value("document.querySelectorAll('img').length"), 0, 'its name stays text');
     await page.close();
 }

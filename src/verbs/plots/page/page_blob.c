@@ -29,10 +29,14 @@ static void base64_triple(const unsigned char *p, size_t n, char *text)
 
 static enum mt_status put_base64(struct blob *b, size_t n)
 {
-    for (size_t i = 0; i < n; i += 3) {
-        char text[4];
-        base64_triple(b->deflated + i, n - i < 3 ? n - i : 3, text);
-        if (fwrite(text, 1, sizeof text, b->out) != sizeof text) {
+    enum { TRIPLES = 1024 };
+    for (size_t i = 0; i < n;) {
+        char text[4 * TRIPLES];
+        size_t filled = 0;
+        for (; i < n && filled < sizeof text; i += 3, filled += 4) {
+            base64_triple(b->deflated + i, n - i < 3 ? n - i : 3, text + filled);
+        }
+        if (fwrite(text, 1, filled, b->out) != filled) {
             return mt_fail(b->err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page: %s",
                            mt_stream_why(b->out));
         }

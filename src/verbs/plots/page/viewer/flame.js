@@ -27,7 +27,7 @@ class Flame {
             node.bytes += bytes;
             const frames = this.app.stacks.framesOf(stack).reverse();
             for (const f of frames.length ? frames : [{ name: WORDS.noStack, file: '', line: 0 }]) {
-                const place = frameText({ ...f, name: '' }, f.file.split(/[\\/]/).pop());
+                const place = frameText({ ...f, name: '' }, baseName(f.file));
                 const name = f.name ? `${f.name}  ${f.file && f.file !== '??' ? place : ''}`.trim() : place;
                 const key = `${f.file}\n${f.line}\n${f.name}`;
                 if (!node.children.has(key)) {

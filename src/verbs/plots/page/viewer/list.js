@@ -10,6 +10,16 @@ class List {
         this.space = document.getElementById('list-space');
         this.rows = document.getElementById('rows');
         element.addEventListener('scroll', () => this.draw());
+        element.addEventListener('wheel', (e) => { // by rows, however many rows a pixel stands for
+            if (this.app.device.n * ROW > MOST_PIXELS) {
+                e.preventDefault();
+                this.first = Math.min(this.mostFirst(), Math.max(0, this.firstRow() + Math.sign(e.deltaY) * Math.max(1, Math.round(Math.abs(e.deltaY) / ROW))));
+                this.element.scrollTop = this.first / Math.max(1, this.mostFirst()) * this.room();
+                this.shownTop = this.element.scrollTop;
+                this.draw();
+            }
+        }, { passive: false });
+        element.addEventListener('keydown', (e) => this.key(e));
         this.rows.addEventListener('click', (e) => {
             const row = e.target.closest('.row');
             if (row) {
@@ -27,15 +37,34 @@ class List {
         return Math.ceil(this.element.clientHeight / ROW) + 1;
     }
 
+    key(e) {
+        const page = this.visible() - 2;
+        const to = { PageUp: this.app.place.event - page, PageDown: this.app.place.event + page, Home: 0, End: this.app.device.n - 1 }[e.key];
+        if (to !== undefined) {
+            e.preventDefault();
+            this.app.select(to);
+        }
+    }
+
+    room() {
+        return Math.max(1, this.space.offsetHeight - this.element.clientHeight);
+    }
+
+    mostFirst() {
+        return Math.max(0, this.app.device.n - Math.floor(this.element.clientHeight / ROW));
+    }
+
     firstRow() {
-        const room = Math.max(1, this.space.offsetHeight - this.element.clientHeight);
-        const most = Math.max(0, this.app.device.n - Math.floor(this.element.clientHeight / ROW));
-        return Math.max(0, Math.min(most, Math.round(this.element.scrollTop / room * most)));
+        if (this.first !== undefined && this.shownTop === this.element.scrollTop) {
+            return this.first; // set by the wheel, finer than a pixel
+        }
+        const most = this.mostFirst();
+        return Math.max(0, Math.min(most, Math.round(this.element.scrollTop / this.room() * most)));
     }
 
     scrollTo(event) {
-        const most = Math.max(1, this.app.device.n - Math.floor(this.element.clientHeight / ROW));
-        const room = Math.max(1, this.space.offsetHeight - this.element.clientHeight);
+        const most = Math.max(1, this.mostFirst());
+        const room = this.room();
         const first = this.firstRow();
         if (event < first || event > first + this.visible() - 4) {
             const middle = Math.max(0, event - Math.floor(this.visible() / 2));
@@ -53,6 +82,7 @@ class List {
         }
         this.rows.style.transform = `translateY(${this.element.scrollTop}px)`;
         this.rows.replaceChildren(rows);
+        this.element.setAttribute('aria-activedescendant', `event-${this.app.place.event}`);
     }
 
     row(device, i) {
@@ -63,6 +93,7 @@ class List {
         const stack = which === NEVER || device.stack[i] ? device.stack[i] : device.alloc.stack[which];
         row.className = `row${i === this.app.place.event ? ' chosen' : ''}${oom ? ' oom' : ''}`;
         row.dataset.event = i;
+        row.id = `event-${i}`;
         row.setAttribute('role', 'option');
         row.setAttribute('aria-selected', i === this.app.place.event);
         const cells = [['n', String(i)], ['action', action], ['addr', oom ? `${sizeText(Number(device.addrs[device.addr[i]]))} free` : device.addressText(device.addr[i])],

@@ -65,6 +65,7 @@ class App {
         for (const button of document.querySelectorAll('[role=tab]')) {
             const open = button.dataset.tab === tab;
             button.setAttribute('aria-selected', open);
+            button.tabIndex = open ? 0 : -1;
             document.getElementById(`${button.dataset.tab}-view`).hidden = !open;
         }
     }
@@ -130,6 +131,22 @@ class App {
         this.remember();
     }
 
+    // One allocation stays chosen while the event moves to an end of it.
+    goToEnd(which, event) {
+        this.select(event);
+        this.choose(which);
+    }
+
+    goToBlock(which) {
+        const { start, end } = this.device.alloc;
+        if (!this.device.aliveAt(which, this.place.event)) {
+            this.select(start[which] >= 0 ? start[which] : Math.min(end[which], this.device.n) - 1);
+        }
+        this.choose(which);
+        this.tab('state');
+        requestAnimationFrame(() => requestAnimationFrame(() => this.state.scrollTo(which)));
+    }
+
     choose(which) {
         this.chosen = which;
         showDetail(this);
@@ -150,6 +167,14 @@ class App {
         }
     }
 
+    goToOwnEnd(end) {
+        const which = this.chosen !== NEVER ? this.chosen : this.device.eventAlloc[this.place.event] ?? NEVER;
+        const event = which === NEVER ? -1 : this.device.alloc[end][which];
+        if (event >= 0 && event !== NEVER) {
+            this.goToEnd(which, event);
+        }
+    }
+
     nextOom() {
         const ooms = this.device.about.ooms;
         if (ooms.length) {
@@ -165,13 +190,15 @@ class App {
     }
 
     key(e) {
-        if (e.target.closest('input, select, dialog') || e.ctrlKey || e.metaKey || e.altKey) {
+        if (e.target.closest('input, select, dialog, [role=separator]') || e.ctrlKey || e.metaKey || e.altKey) {
             return;
         }
         const { from, to, event } = this.place;
         const middle = this.timeline.box.x + this.timeline.box.w * Math.min(1, Math.max(0, (event - from) / (to - from)));
         const step = e.shiftKey ? 100 : 1;
         const keys = {
+            '[': () => this.goToOwnEnd('start'), ']': () => this.goToOwnEnd('end'),
+            ArrowUp: () => this.select(event - step), ArrowDown: () => this.select(event + step),
             ArrowLeft: () => this.select(event - step), ArrowRight: () => this.select(event + step),
             p: () => this.select(this.device.peak), o: () => this.nextOom(),
             a: () => this.nextAnnotation(e.shiftKey ? -1 : 1), A: () => this.nextAnnotation(e.shiftKey ? -1 : 1),
@@ -193,9 +220,20 @@ class App {
 
     listen() {
         document.addEventListener('keydown', (e) => this.key(e));
+        listenToSplitters();
         document.querySelector('nav').addEventListener('click', (e) => {
             if (e.target.dataset.tab) {
                 this.tab(e.target.dataset.tab);
+            }
+        });
+        document.querySelector('nav').addEventListener('keydown', (e) => {
+            const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+            const tabs = [...document.querySelectorAll('[role=tab]')];
+            if (by && e.target.dataset.tab) {
+                e.stopPropagation();
+                const next = tabs[(tabs.indexOf(e.target) + by + tabs.length) % tabs.length];
+                this.tab(next.dataset.tab);
+                next.focus();
             }
         });
         document.getElementById('to-peak').addEventListener('click', () => this.select(this.device.peak));

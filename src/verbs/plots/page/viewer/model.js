@@ -246,6 +246,9 @@ class Device {
 // the device's.
 const WORDS = {};
 
+// What follows the last separator; a backslash may also be the beginning of a character that is written out.
+const baseName = (file) => file.replace(/^.*(?:\/|\\(?!u[0-9a-f]{4}|x[0-9a-f]{2}))/, '');
+
 // "train.py:42 forward"; compiled frames have no line, some no file.
 function frameText(f, file) {
     const place = file && file !== '??' ? `${file}${f.line > 0 ? `:${f.line}` : ''} ` : '';
@@ -278,7 +281,7 @@ class Stacks {
         if (frames.length === 0) {
             return [WORDS.noStack, WORDS.whyNoStack];
         }
-        const base = (f) => f.file.split(/[\\/]/).pop();
+        const base = (f) => baseName(f.file);
         const text = (f) => frameText(f, base(f));
         const telling = this.table[stack * 3 + 2];
         const { name, internal, line } = frames[telling];
@@ -310,7 +313,7 @@ class Stacks {
                     return;
                 }
                 const f = frames[member][best];
-                const place = f ? [`differs at ${frameText(f, f.file.split(/[\\/]/).pop())}`] : [labels[at][1]].filter(Boolean);
+                const place = f ? [`differs at ${frameText(f, baseName(f.file))}`] : [labels[at][1]].filter(Boolean);
                 const deep = f && others(keys[member][best]) === 0 ? [] : [`${frames[member].length} frames deep`];
                 labels[at] = [labels[at][0], [...place, ...deep].join(', ')];
             });

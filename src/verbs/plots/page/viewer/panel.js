@@ -21,22 +21,25 @@ function showFigures(app) {
     const about = app.device.about;
     const figure = ([name, value]) => {
         const box = element('div');
-        box.append(element('dt', '', name), element('dd', '', value));
+        box.append(element('span', 'dt', name), document.createTextNode(' '), element('span', 'dd', value));
         box.dataset.figure = name;
         return box;
     };
     const most = app.device.n ? [['peak', about.peak_text], ['reserved at most', about.reserved_peak_text]] : [];
-    const end = element('div', 'when', app.device.n ? 'at the end:' : '');
-    document.getElementById('figures').replaceChildren(...most.map(figure), end, ...(about.figures || []).map(figure));
+    const end = app.device.n ? [element('div', 'when', 'at the end:')] : [];
+    document.getElementById('figures').replaceChildren(...most.map(figure), ...end, ...(about.figures || []).map(figure));
     document.getElementById('story').replaceChildren(
         ...[['growth', about.growth], ['oom', about.oom]].filter(([, text]) => text).map(([name, text]) => element('p', name, text)));
 }
 
-function legendEntry(colour, name, under, bytes, whole) {
+function legendEntry(colour, name, under, bytes, whole, press) {
     const entry = element('div', 'entry');
     const swatch = element('span', 'swatch');
     swatch.style.background = colour;
-    const label = element('span', 'name', name);
+    const label = element(press ? 'button' : 'span', 'name', name);
+    if (press) {
+        label.addEventListener('click', press);
+    }
     label.title = name;
     entry.append(swatch, label, element('span', 'bytes', sizeText(bytes)));
     const second = element('span', 'under', under);
@@ -55,9 +58,7 @@ function showLegend(app) {
     const labels = app.stacks.labels(bands.map(({ stack }) => Math.max(0, stack)));
     bands.forEach(({ stack, bytes, i }, at) => {
         const [name, under] = stack < 0 ? bandLabel(app, i) : labels[at];
-        const entry = legendEntry(bandColour(i, device), name, under, bytes, whole);
-        entry.addEventListener('click', () => showBand(app, i, bytes, device.peak));
-        legend.append(entry);
+        legend.append(legendEntry(bandColour(i, device), name, under, bytes, whole, () => showBand(app, i, bytes, device.peak)));
     });
     if (device.othersAtPeak > 0) {
         const others = device.otherCount === 1 ? '[1 other]' : `[${device.otherCount} others]`;
@@ -80,10 +81,32 @@ function settingText(name, value) {
     return unlimited ? 'unlimited' : value === '' ? 'not set' : String(value);
 }
 
+// Frames, innermost first, a line each: the folder is in the title. Runs of internal ones are folded.
 function frameList(app, stack) {
     const list = element('ol');
-    for (const f of app.stacks.framesOf(stack)) {
-        list.append(element('li', f.internal ? 'internal' : '', frameText(f, f.file)));
+    const line = (f) => {
+        const item = element('li', f.internal ? 'internal' : '', frameText(f, baseName(f.file)));
+        item.title = frameText(f, f.file);
+        return item;
+    };
+    const frames = app.stacks.framesOf(stack);
+    for (let i = 0; i < frames.length;) {
+        let end = i;
+        while (end < frames.length && frames[end].internal) {
+            end++;
+        }
+        if (end - i > 1) {
+            const folded = element('details');
+            const inner = element('ol');
+            inner.append(...frames.slice(i, end).map(line));
+            folded.append(element('summary', '', `${end - i} internal frames`), inner);
+            const item = element('li');
+            item.append(folded);
+            list.append(item);
+            i = end;
+        } else {
+            list.append(line(frames[i++]));
+        }
     }
     for (const line of app.meta.forward[stack] || []) { // outermost first, as Python prints it
         list.append(element('li', 'forward', `of the forward pass: ${line}`));
@@ -127,8 +150,36 @@ function showDetail(app) {
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
     }
-    panel.replaceChildren(element('h2', '', ofBlock ? 'Block' : 'Event'), table(rows), app.stacks.framesOf(stack).length ? frameList(app, stack)
-        : element('p', 'none', 'No stack was recorded for this.'));
+    const title = ofBlock ? 'Block' : `Event ${countText(event)}`;
+    panel.replaceChildren(element('h2', '', `${title}: ${headline(device, event, which, ofBlock)}`), actions(app, which),
+        app.stacks.framesOf(stack).length ? frameList(app, stack) : element('p', 'none', 'No stack was recorded for this.'), table(rows));
+}
+
+// "alloc 31.25 MiB"
+function headline(device, event, which, ofBlock) {
+    const bytes = which === NEVER ? device.sizes[device.size[event]] : device.sizes[device.alloc.size[which]];
+    return `${ofBlock ? '' : `${device.meta.actions[device.action[event]]} `}${sizeText(bytes)}`;
+}
+
+// From an allocation to its two ends and to its block.
+function actions(app, which) {
+    const box = element('div', 'actions');
+    const go = (words, call) => {
+        const button = element('button', '', words);
+        button.addEventListener('click', call);
+        box.append(button);
+    };
+    if (which !== NEVER) {
+        const { start, end } = app.device.alloc;
+        if (start[which] >= 0) {
+            go('to its alloc', () => app.goToEnd(which, start[which]));
+        }
+        if (end[which] !== NEVER) {
+            go('to its free', () => app.goToEnd(which, end[which]));
+        }
+        go('to its block', () => app.goToBlock(which));
+    }
+    return box;
 }
 
 // Two lines: the band's stack, what is older than the trace, or the others.

@@ -24,6 +24,12 @@ class Search {
             const hits = Uint8Array.from(device.addrs, (addr) => addr.toString(16).startsWith(text.slice(2).toLowerCase()));
             return (i) => device.kindOf[device.action[i]] !== 6 && hits[device.addr[i]];
         }
+        if (/^#\d+$/.test(text)) {
+            return (i) => i === Number(text.slice(1));
+        }
+        if (/^[0-9a-f]{9,16}$/i.test(text) || /^b[0-9a-f]{6,16}(_\d+)?$/i.test(text)) { // as MemoryViz prints addresses
+            return this.matcher(`0x${text.replace(/^b|_\d+$/g, '')}`);
+        }
         const bytes = parseSize(text);
         if (!Number.isNaN(bytes)) {
             const hits = Uint8Array.from(device.sizes, (size) => size === bytes);

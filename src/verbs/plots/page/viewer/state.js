@@ -8,6 +8,7 @@ class State {
         this.ruler.font = CANVAS_FONT;
         canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));
         canvas.addEventListener('pointerleave', () => this.app.tip());
+        canvas.parentElement.parentElement.addEventListener('scroll', () => this.state && this.paint());
         canvas.addEventListener('click', (e) => {
             const block = this.blockAt(e.offsetX, e.offsetY);
             this.app.choose(block ? block.alloc : NEVER);
@@ -31,8 +32,9 @@ class State {
 
     layout(groups, width) {
         const rowHeight = 20;
-        const largest = Math.max(1, ...groups.flatMap((g) => g.list.map((s) => s.size)));
-        const scale = width / largest;
+        const all = groups.flatMap((g) => g.list);
+        const most = all.reduce((size, s) => Math.max(size, s.size), 1);
+        const scale = width / Math.max(most, sum(all, 'size') / 60); // of small segments several a row
         let y = 0;
         for (const group of groups) {
             group.y = y;
@@ -49,35 +51,52 @@ class State {
                 x += w + 2;
             }
             y += rowHeight + 8;
+            group.bottom = y;
         }
         return y;
     }
 
     draw() {
-        const view = this.canvas.parentElement;
+        const view = this.canvas.parentElement.parentElement;
         const width = view.clientWidth - 28;
         const started = performance.now();
         this.state = poolsOf(this.app.device, this.at(this.app.place.event));
-        const height = Math.max(60, Math.min(16000, this.layout(this.state, width)));
+        this.height = Math.max(60, this.layout(this.state, width));
+        document.getElementById('state-space').style.height = `${this.height}px`;
+        this.paint();
+        this.lastMs = performance.now() - started;
+    }
+
+    // What of the segments is in sight: however many there are, the canvas is as high as the view.
+    paint() {
+        const view = this.canvas.parentElement.parentElement;
+        const width = view.clientWidth - 28;
+        const height = Math.max(60, Math.min(this.height, view.clientHeight));
+        this.top = Math.max(0, Math.min(view.scrollTop, this.height - height));
         this.canvas.style.height = `${height}px`;
+        this.canvas.style.top = `${this.top}px`;
         const context = prepareCanvas(this.canvas, width, height);
+        context.translate(0, -this.top);
         for (const group of this.state) {
-            this.drawGroup(context, group, width);
+            if (group.y < this.top + height && group.bottom > this.top) {
+                this.drawGroup(context, group, width, this.top, this.top + height);
+            }
         }
         if (this.state.length === 0) {
             context.fillStyle = cssColour('--dim');
             context.fillText('nothing is reserved at this moment', 0, 20);
         }
-        this.lastMs = performance.now() - started;
     }
 
-    drawGroup(context, group, width) {
+    drawGroup(context, group, width, from, to) {
         context.fillStyle = cssColour('--ink');
         context.textBaseline = 'middle';
         context.textAlign = 'left';
         group.title.forEach((line, i) => context.fillText(fitText(context, line, width), 0, group.y + 9 + 16 * i));
         for (const segment of group.list) {
-            this.drawSegment(context, segment);
+            if (segment.y < to && segment.y + segment.h > from) {
+                this.drawSegment(context, segment);
+            }
         }
     }
 
@@ -104,7 +123,17 @@ class State {
         context.strokeRect(s.x, s.y, s.w, s.h);
     }
 
-    segmentAt(x, y) {
+    // Brings the block of an allocation into sight.
+    scrollTo(which) {
+        const segment = (this.state || []).flatMap((g) => g.list).find((s) => s.blocks.some((b) => b.alloc === which));
+        const view = this.canvas.parentElement.parentElement;
+        if (segment) {
+            view.scrollTop = segment.y - view.clientHeight / 2;
+        }
+    }
+
+    segmentAt(x, yInView) {
+        const y = yInView + this.top;
         return (this.state || []).flatMap((g) => g.list)
             .find((s) => x >= s.x && x <= s.x + s.w && y >= s.y && y <= s.y + s.h);
     }
