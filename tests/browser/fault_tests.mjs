@@ -142,5 +142,44 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         }
     }
 
-    return { manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+    // At close zoom bands part: the tip and the click are of the allocation under the pointer.
+    async function singleAllocations() {
+        const page = await browser().open(makePage(data('transformer.pickle.gz')), { hash: '#e=1205&a=1150&b=1250' });
+        await page.settle();
+        equal(await page.value('memtool.timeline.single'), true, 'a hundred events are drawn one by one');
+        const [left, top] = await centre(page, 'memtool.timeline.canvas');
+        const box = await page.value('memtool.timeline.box');
+        for (const at of [0.95, 0.7, 0.5]) {
+            const [x, y] = [left + box.x + box.w * 0.6, top + box.y + box.h * at];
+            await page.hover(x, y);
+            const tip = await text(page, '#tip');
+            await page.click(x, y);
+            const [event, which] = await page.value('[memtool.place.event, memtool.chosen]');
+            equal(await page.value(`memtool.device.aliveAt(${which}, ${event})`), true, 'it is alive then');
+            const address = await page.value(`memtool.device.addressText(memtool.device.alloc.addr[${which}])`);
+            equal([tip.includes(address), (await text(page, '#detail')).includes(address)], [true, true], 'tip and panel name it');
+        }
+        await clean(page);
+    }
+
+    // A range: what was allocated there and lives, which must sum to the change of what is alive.
+    async function ranges() {
+        const page = await browser().open(makePage(data('leak.pickle.gz')));
+        await page.value('memtool.markRange(2000, 8000)');
+        await page.settle();
+        const found = await page.value('(() => { const f = memtool.range; return [f.from, f.to, memtool.device.liveAt(f.to - 1) - memtool.device.liveAt(f.from - 1)]; })()');
+        const total = await page.value("[...document.querySelectorAll('#detail .range tr:last-child td')].map((e) => e.textContent)");
+        equal(found.slice(0, 2), [2000, 8001], 'the range');
+        equal(total[2], `${found[2] < 0 ? '\u2212' : '+'}${sizeText(Math.abs(found[2]))}`, 'the change is that of what is alive');
+        await page.value("document.getElementById('minimap').focus()");
+        const [x, y] = await centre(page, 'memtool.timeline.minimap');
+        for (const [type, at] of [['mousePressed', 300], ['mouseMoved', 400], ['mouseMoved', 500], ['mouseReleased', 500]]) {
+            await page.send('Input.dispatchMouseEvent', { type, x: x + at, y: y + 10, button: 'left', clickCount: 1 });
+        }
+        await page.settle();
+        equal(await page.value('memtool.place.to - memtool.place.from < memtool.device.n / 3'), true, 'the small chart chooses a range of the whole');
+        await clean(page);
+    }
+
+    return { singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
 }

@@ -44,6 +44,7 @@ class App {
     openDevice(index) {
         this.place.device = index;
         this.chosen = NEVER;
+        this.range = undefined;
         const device = this.device;
         WORDS.whyNoStack = device.about.why_no_stack;
         const oom = device.about.ooms[device.about.ooms.length - 1];
@@ -147,6 +148,13 @@ class App {
         requestAnimationFrame(() => requestAnimationFrame(() => this.state.scrollTo(which)));
     }
 
+    // The events between two, whichever comes first.
+    markRange(a, b) {
+        this.range = { from: Math.min(a, b), to: Math.max(a, b) + 1 };
+        showRange(this);
+        this.redraw();
+    }
+
     choose(which) {
         this.chosen = which;
         showDetail(this);
@@ -202,6 +210,8 @@ class App {
             ArrowLeft: () => this.select(event - step), ArrowRight: () => this.select(event + step),
             p: () => this.select(this.device.peak), o: () => this.nextOom(),
             a: () => this.nextAnnotation(e.shiftKey ? -1 : 1), A: () => this.nextAnnotation(e.shiftKey ? -1 : 1),
+            y: () => { this.timeline.close = !this.timeline.close; this.redraw(); },
+            Escape: () => { this.range = undefined; this.choose(NEVER); },
             '+': () => this.timeline.zoom(0.6, middle), '=': () => this.timeline.zoom(0.6, middle),
             '-': () => this.timeline.zoom(1 / 0.6, middle), 0: () => this.show(0, this.device.n),
             '/': () => this.search.input.focus(), '?': () => document.getElementById('help').showModal(),

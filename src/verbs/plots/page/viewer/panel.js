@@ -161,6 +161,27 @@ function headline(device, event, which, ofBlock) {
     return `${ofBlock ? '' : `${device.meta.actions[device.action[event]]} `}${sizeText(bytes)}`;
 }
 
+const signed = (bytes) => `${bytes < 0 ? '\u2212' : '+'}${sizeText(Math.abs(bytes))}`;
+
+// What a range dragged over the chart holds: allocated there and still alive, and the difference of its ends, by stack.
+function showRange(app) {
+    const { from, to } = app.range;
+    const found = between(app.device, from, to);
+    const list = element('table', 'range');
+    const line = (...cells) => {
+        const row = element('tr');
+        row.append(...cells.map((text) => element('td', '', text)));
+        list.append(row);
+    };
+    line('still alive', 'allocated', 'change', 'by');
+    for (const r of found.rows.slice(0, 40)) {
+        line(sizeText(r.kept), `${sizeText(r.allocated)} in ${countText(r.count)}`, signed(r.change), app.stacks.label(r.stack)[0]);
+    }
+    line(sizeText(found.kept), `${sizeText(found.allocated)} in ${countText(found.count)}`, signed(found.change), 'TOTAL');
+    const more = found.rows.length > 40 ? [element('p', 'none', `and ${countText(found.rows.length - 40)} stacks more, which the total includes`)] : [];
+    document.getElementById('detail').replaceChildren(element('h2', '', `Events ${countText(from)} to ${countText(to - 1)}`), list, ...more);
+}
+
 // From an allocation to its two ends and to its block.
 function actions(app, which) {
     const box = element('div', 'actions');

@@ -58,6 +58,10 @@ class Timeline {
         const width = columns.target.length;
         const base = new Float64Array(width);
         const y = (bytes) => box.y + box.h * (1 - bytes / top);
+        context.save();
+        context.beginPath();
+        context.rect(box.x, box.y, box.w, box.h);
+        context.clip();
         for (let band = 0; band < bands; band++) {
             context.beginPath();
             for (let c = 0; c < width; c++) {
@@ -73,15 +77,19 @@ class Timeline {
             context.fillStyle = bandColour(band, device);
             context.fill();
         }
+        context.restore();
         return base;
     }
 
-    // The most that the chart must show.
-    top(columns) {
+    // The most that the chart must show; `close`: of what is alive alone.
+    top(columns, close) {
         const device = this.app.device;
         let top = 1;
         for (const i of columns.target) {
-            top = Math.max(top, device.liveAt(i), device.reservedAt(i));
+            top = Math.max(top, device.liveAt(i), close ? 0 : device.reservedAt(i));
+        }
+        if (close) {
+            return top;
         }
         const capacity = this.app.meta.capacity || this.app.device.about.limit;
         return capacity && capacity < 4 * top ? Math.max(top, capacity) : top;
@@ -97,13 +105,15 @@ class Timeline {
             h: Math.max(1, rect.height - top - MARGIN.bottom) };
         const { from, to } = this.app.place;
         const columns = this.drawn = this.columns(from, to, box.w);
-        this.scaleTop = this.top(columns) * Math.max(1.06, box.h / Math.max(1, box.h - HEADROOM));
+        this.scaleTop = this.top(columns, this.close) * Math.max(1.06, box.h / Math.max(1, box.h - HEADROOM));
         context.fillStyle = cssColour('--panel');
         context.fillRect(box.x, box.y, box.w, box.h);
         this.drawBands(context, columns, box, this.scaleTop);
+        this.drawSingles(context, box);
         this.drawAxes(context, box);
         this.drawReserved(context, columns, box);
         this.drawCapacity(context, box);
+        this.drawRange(context, box);
         annotations.draw(context, box, (event) => this.xOf(event));
         this.drawMarks(context, box);
         this.drawReservedText(context, columns, box);
@@ -147,9 +157,12 @@ class Timeline {
 
     drawReserved(context, columns, box) {
         const device = this.app.device;
+        if (columns.target.every((event) => device.reservedAt(event) > this.scaleTop)) {
+            return; // above the picture: its text says how much
+        }
         context.beginPath();
         for (let c = 0; c < box.w; c++) {
-            const y = box.y + box.h * (1 - device.reservedAt(columns.target[c]) / this.scaleTop);
+            const y = box.y + box.h * Math.max(0, 1 - device.reservedAt(columns.target[c]) / this.scaleTop);
             context.lineTo(box.x + c, y);
             context.lineTo(box.x + c + 1, y);
         }
@@ -167,7 +180,7 @@ class Timeline {
         context.fillStyle = cssColour('--ink');
         context.textAlign = 'right';
         context.textBaseline = 'bottom';
-        const y = this.reservedTextY = box.y + box.h * (1 - most / this.scaleTop) - 3;
+        const y = this.reservedTextY = Math.max(box.y + 14, box.y + box.h * (1 - most / this.scaleTop) - 3);
         context.strokeStyle = cssColour('--panel'); // no line goes through the text
         context.lineWidth = 4;
         context.lineJoin = 'round';
@@ -313,12 +326,89 @@ class Timeline {
         const lines = [`event ${countText(event)}${device.about.base_us ? `, ${durationText(device.when[event])}` : ''}`,
             `${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`];
         const band = this.bandAt(x, y);
-        if (band >= 0) {
+        const which = this.single && band >= 0 ? allocationAt(device, event, this.bytesAt(y)) : NEVER;
+        if (which !== NEVER) {
+            lines.push(`${sizeText(bytesOf(device, which))} at ${device.addressText(device.alloc.addr[which])}, alive ${lifetime(this.app, which)}`,
+                ...this.app.stacks.label(device.alloc.stack[which]));
+        } else if (band >= 0) {
             const bytes = this.bandBytes(x, band);
             const [name, under] = bandLabel(this.app, band);
             lines.push(`${sizeText(bytes)} ${name}`, under);
         }
         return lines.filter(Boolean).join('\n');
+    }
+
+    // At close zoom, with two pixels an event, a line between any two allocations that are high enough.
+    drawSingles(context, box) {
+        const device = this.app.device;
+        const { from, to } = this.app.place;
+        const first = Math.floor(from);
+        const last = Math.min(device.n, Math.ceil(to));
+        this.single = device.n > 0 && box.w >= 2 * (last - first);
+        if (!this.single) {
+            this.drawLifetime(context, box);
+            return;
+        }
+        const y = (bytes) => box.y + box.h * (1 - bytes / this.scaleTop);
+        const least = 3 * this.scaleTop / box.h; // bytes of three pixels
+        const chosen = [];
+        context.beginPath();
+        this.single = eachStanding(device, first, last, (event, bands) => {
+            const x1 = Math.max(box.x, this.xOf(event));
+            const x2 = Math.min(box.x + box.w, this.xOf(event + 1));
+            let ground = 0;
+            for (const band of bands) {
+                for (const which of band) {
+                    const bytes = bytesOf(device, which);
+                    if (bytes >= least) {
+                        context.moveTo(x1, Math.round(y(ground + bytes)) + 0.5);
+                        context.lineTo(x2, Math.round(y(ground + bytes)) + 0.5);
+                    }
+                    if (which === this.app.chosen) {
+                        chosen.push([x1, y(ground + bytes), x2 - x1, Math.max(2, y(ground) - y(ground + bytes))]);
+                    }
+                    ground += bytes;
+                }
+            }
+        });
+        context.strokeStyle = cssColour('--paper');
+        context.lineWidth = 1;
+        context.globalAlpha = 0.7;
+        context.stroke();
+        context.fillStyle = cssColour('--ink');
+        chosen.forEach((r) => context.fillRect(...r));
+        context.globalAlpha = 1;
+        this.drawLifetime(context, box);
+    }
+
+    // From its alloc to its free, at the foot of the chart.
+    drawLifetime(context, box) {
+        const device = this.app.device;
+        const which = this.app.chosen;
+        if (which === NEVER) {
+            return;
+        }
+        const { start, end } = device.alloc;
+        const x1 = Math.max(box.x, this.xOf(Math.max(0, start[which])));
+        const x2 = Math.min(box.x + box.w, this.xOf(end[which] === NEVER ? device.n : end[which]));
+        context.fillStyle = cssColour('--accent');
+        context.fillRect(Math.min(x1, box.x + box.w - 2), box.y + box.h - 5, Math.max(2, x2 - x1), 5);
+    }
+
+    drawRange(context, box) {
+        const range = this.app.range;
+        if (range) {
+            const x1 = Math.max(box.x, this.xOf(range.from));
+            const x2 = Math.min(box.x + box.w, this.xOf(range.to));
+            context.fillStyle = cssColour('--accent');
+            context.globalAlpha = 0.2;
+            context.fillRect(x1, box.y, Math.max(0, x2 - x1), box.h);
+            context.globalAlpha = 1;
+        }
+    }
+
+    bytesAt(y) {
+        return (1 - (y - this.box.y) / this.box.h) * this.scaleTop;
     }
 
     // Selects the event of the column, and shows what is under the pointer: as the tip said.
@@ -327,7 +417,10 @@ class Timeline {
         const event = annotation?.from ?? this.eventAt(x);
         const band = annotation || this.app.device.n === 0 ? -1 : this.bandAt(x, y);
         this.app.select(event);
-        if (band >= 0) {
+        const which = this.single && band >= 0 ? allocationAt(this.app.device, event, this.bytesAt(y)) : NEVER;
+        if (which !== NEVER) {
+            this.app.choose(which);
+        } else if (band >= 0) {
             showBand(this.app, band, this.bandBytes(x, band), event);
         }
     }
@@ -360,21 +453,39 @@ class Timeline {
                 this.zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 300))), e.offsetX);
             }
         }, { passive: false });
-        dragging(canvas, (e, start) => { this.pan(e.offsetX - start.x); start.x = e.offsetX; }, (e) => {
+        dragging(canvas, (e, start) => {
+            if (e.shiftKey || start.range) {
+                start.range = true;
+                this.app.markRange(this.eventAt(start.firstX), this.eventAt(Math.min(Math.max(e.offsetX, this.box.x), this.box.x + this.box.w)));
+            } else {
+                this.pan(e.offsetX - start.x);
+                start.x = e.offsetX;
+            }
+        }, (e) => {
             this.click(e.offsetX, e.offsetY);
         });
         canvas.addEventListener('dblclick', () => this.app.show(0, this.app.device.n));
         canvas.addEventListener('pointermove', (e) => this.app.tip(e, this.hover(e.offsetX, e.offsetY)));
         canvas.addEventListener('pointerleave', () => this.app.tip());
+        // Inside the frame of what is shown a drag moves it, outside and over the whole it chooses anew.
+        const eventOf = (x) => Math.max(1, this.app.device.n) * Math.min(1, Math.max(0, (x - this.miniBox.x) / this.miniBox.w));
         const move = (e) => {
             const { from, to } = this.app.place;
             const n = Math.max(1, this.app.device.n);
             const width = to - from;
-            const middle = n * (e.offsetX - this.miniBox.x) / this.miniBox.w;
-            const first = Math.min(Math.max(0, middle - width / 2), n - width);
+            const first = Math.min(Math.max(0, eventOf(e.offsetX) - width / 2), n - width);
             this.app.show(first, first + width);
         };
-        dragging(this.minimap, move, move);
+        dragging(this.minimap, (e, start) => {
+            const { from, to } = this.app.place;
+            const begin = eventOf(start.firstX);
+            start.moves ??= begin >= from && begin < to && to - from < this.app.device.n;
+            if (start.moves) {
+                move(e);
+            } else {
+                this.app.show(Math.min(begin, eventOf(e.offsetX)), Math.max(begin, eventOf(e.offsetX)));
+            }
+        }, move);
     }
 }
 
