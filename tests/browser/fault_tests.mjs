@@ -25,7 +25,7 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
             const x = left + box.x + box.w * 0.7;
             const y = top + box.y + box.h * at;
             await page.hover(x, y);
-            const name = (await text(page, '#tip')).split('\n')[2]?.replace(/^[\d.]+ [KMG]?i?B /, '');
+            const name = (await text(page, '#tip')).match(/\S+\.py:\d+ \w+/)?.[0];
             await page.click(x, y);
             equal(bands > 0 && (!name || (await text(page, '#detail')).includes(name)), true, `the tip says ${name}`);
         }
@@ -181,5 +181,29 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         await clean(page);
     }
 
-    return { singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+    // The views of a moment: their figures are those of the model.
+    async function views() {
+        const page = await browser().open(makePage(data('frag_oom.pickle')));
+        equal(await page.value('memtool.state.request.bytes'), 400 << 20, 'the request stands beside the holes');
+        await page.key('3');
+        const cells = await page.value("[...document.querySelectorAll('.stacks tr:nth-child(2) td')].map((e) => e.textContent)");
+        equal(cells.slice(0, 2), ['900.00 MiB', '100'], 'the table has what is alive');
+        await page.value("document.querySelector('.stacks th:nth-child(2) button').click()");
+        equal(await page.value("document.querySelector('.stacks th:nth-child(2)').getAttribute('aria-sort')"), 'descending', 'sorted by another column');
+        await page.key('4');
+        const box = await page.value('(() => { const b = memtool.map.boxes[5]; const r = memtool.map.canvas.getBoundingClientRect(); return [r.x + b.x + b.w / 2, r.y + b.y + b.h / 2, b.which]; })()');
+        await page.click(box[0], box[1]);
+        equal(await page.value('memtool.chosen'), box[2], 'a box of the map is its allocation');
+        const before = await page.value('memtool.place.event');
+        await page.value("document.activeElement.blur(); memtool.select(10)");
+        await page.key(' ');
+        await page.until('memtool.place.event > 10');
+        await page.key(' ');
+        equal(await page.value('memtool.playing === undefined') && before >= 0, true, 'it plays, and stops');
+        await page.value("memtool.search.input.value = '400 MiB'; memtool.search.run()");
+        equal(await page.value('memtool.search.matches'), [500], 'found, and marked');
+        await clean(page);
+    }
+
+    return { views, singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
 }

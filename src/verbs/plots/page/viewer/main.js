@@ -7,6 +7,8 @@ class App {
         this.timeline = new Timeline(this, document.getElementById('timeline'), document.getElementById('minimap'));
         this.state = new State(this, document.getElementById('state'));
         this.flame = new Flame(this, document.getElementById('flame'));
+        this.table = new StackTable(this, document.getElementById('table-view'));
+        this.map = new AddressMap(this, document.getElementById('map'));
         this.list = new List(this, document.getElementById('list'));
         this.search = new Search(this);
     }
@@ -30,7 +32,7 @@ class App {
         if (this.meta.view === 'state' && wanted.event === undefined) {
             document.getElementById('over-time').style.flexBasis = '34%'; // the state is what was asked for
         }
-        this.place.tab = ['state', 'flame', 'settings'].includes(wanted.tab) ? wanted.tab : this.place.tab;
+        this.place.tab = ['state', 'flame', 'table', 'map', 'settings'].includes(wanted.tab) ? wanted.tab : this.place.tab;
         if (wanted.query) {
             this.search.input.value = wanted.query;
             this.search.run();
@@ -82,8 +84,10 @@ class App {
             const started = performance.now();
             this.timeline.draw();
             this.timelineMs = performance.now() - started;
-            if (this.stale !== `${this.place.event} ${this.place.tab} ${this.chosen} ${theme()} ${window.innerWidth}`) {
-                this.stale = `${this.place.event} ${this.place.tab} ${this.chosen} ${theme()} ${window.innerWidth}`;
+            const shown = this.place.tab === 'map' ? `${this.place.from} ${this.place.to}` : '';
+            const now = `${this.place.event} ${this.place.tab} ${this.chosen} ${theme()} ${window.innerWidth} ${shown}`;
+            if (this.stale !== now) {
+                this.stale = now;
                 this.drawMoment();
             }
         });
@@ -93,8 +97,8 @@ class App {
         const device = this.device;
         if (this.place.tab === 'state') {
             this.state.draw();
-        } else if (this.place.tab === 'flame') {
-            this.flame.draw();
+        } else if (this.place.tab !== 'settings') {
+            this[this.place.tab].draw();
         }
         const event = this.place.event;
         document.getElementById('moment').textContent =
@@ -198,7 +202,7 @@ class App {
     }
 
     key(e) {
-        if (e.target.closest('input, select, dialog, [role=separator]') || e.ctrlKey || e.metaKey || e.altKey) {
+        if (e.target.closest('input, select, dialog, [role=separator]') || (e.key === ' ' && e.target.closest('button')) || e.ctrlKey || e.metaKey || e.altKey) {
             return;
         }
         const { from, to, event } = this.place;
@@ -215,10 +219,32 @@ class App {
             '+': () => this.timeline.zoom(0.6, middle), '=': () => this.timeline.zoom(0.6, middle),
             '-': () => this.timeline.zoom(1 / 0.6, middle), 0: () => this.show(0, this.device.n),
             '/': () => this.search.input.focus(), '?': () => document.getElementById('help').showModal(),
-            1: () => this.tab('state'), 2: () => this.tab('flame'), 3: () => this.tab('settings') };
+            ' ': () => this.play(),
+            1: () => this.tab('state'), 2: () => this.tab('flame'), 3: () => this.tab('table'), 4: () => this.tab('map'), 5: () => this.tab('settings') };
         if (keys[e.key]) {
             e.preventDefault();
             keys[e.key]();
+        }
+    }
+
+    // Goes through what the chart shows, in about ten seconds.
+    play() {
+        const button = document.getElementById('play');
+        const playing = this.playing === undefined;
+        button.setAttribute('aria-pressed', playing);
+        button.textContent = playing ? 'stop' : 'play';
+        clearInterval(this.playing);
+        this.playing = undefined;
+        if (playing) {
+            const { from, to } = this.place;
+            const by = Math.max(1, Math.round((to - from) / 120));
+            this.select(this.place.event >= Math.floor(to) - 1 ? Math.ceil(from) : this.place.event);
+            this.playing = setInterval(() => {
+                this.select(this.place.event + by);
+                if (this.place.event >= Math.floor(to) - 1) {
+                    this.play();
+                }
+            }, 80);
         }
     }
 
@@ -246,6 +272,7 @@ class App {
                 next.focus();
             }
         });
+        document.getElementById('play').addEventListener('click', () => this.play());
         document.getElementById('to-peak').addEventListener('click', () => this.select(this.device.peak));
         document.getElementById('to-oom').addEventListener('click', () => this.nextOom());
         document.getElementById('to-annotation').addEventListener('click', (e) => this.nextAnnotation(e.shiftKey ? -1 : 1));

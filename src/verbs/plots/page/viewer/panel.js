@@ -182,6 +182,12 @@ function showRange(app) {
     document.getElementById('detail').replaceChildren(element('h2', '', `Events ${countText(from)} to ${countText(to - 1)}`), list, ...more);
 }
 
+// A row of the table of stacks.
+function showStack(app, row) {
+    document.getElementById('detail').replaceChildren(element('h2', '', row.name), frameList(app, row.stack),
+        table([['alive', exactSize(row.bytes)], ['allocations', countText(row.count)], ['largest', exactSize(row.largest)]]));
+}
+
 // From an allocation to its two ends and to its block.
 function actions(app, which) {
     const box = element('div', 'actions');

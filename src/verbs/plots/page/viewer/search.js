@@ -58,6 +58,7 @@ class Search {
             }
         }
         this.tell();
+        this.app.redraw();
         this.app.remember();
     }
 

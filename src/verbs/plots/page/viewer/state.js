@@ -35,7 +35,7 @@ class State {
         const all = groups.flatMap((g) => g.list);
         const most = all.reduce((size, s) => Math.max(size, s.size), 1);
         const scale = width / Math.max(most, sum(all, 'size') / 60); // of small segments several a row
-        let y = 0;
+        let y = this.layoutRequest(width, scale);
         for (const group of groups) {
             group.y = y;
             group.title = this.titleLines(group, width);
@@ -54,6 +54,45 @@ class State {
             group.bottom = y;
         }
         return y;
+    }
+
+    // The request that failed at this event, to the scale of the segments: the room that it takes on top.
+    layoutRequest(width, scale) {
+        const device = this.app.device;
+        const event = this.app.place.event;
+        const failed = device.n > 0 && device.kindOf[device.action[event]] === 6;
+        const bytes = failed ? device.sizes[device.size[event]] : 0;
+        this.request = failed ? { bytes, w: Math.min(width, Math.max(6, bytes * scale)), cut: bytes * scale > width } : undefined;
+        return failed ? 50 : 22;
+    }
+
+    // What the looks mean, and the request above the holes that it does not fit into.
+    drawLegend(context, width) {
+        context.textBaseline = 'middle';
+        context.textAlign = 'left';
+        let x = 0;
+        for (const [words, colour, alpha] of [['free', '--paper', 1], ['empty segment', '--strip-dark', 1], ['freed, waits for its stream', '--ink', 0.35]]) {
+            context.globalAlpha = alpha;
+            context.fillStyle = cssColour(colour);
+            context.fillRect(x, 4, 12, 12);
+            context.globalAlpha = 1;
+            context.strokeStyle = cssColour('--dim');
+            context.strokeRect(x + 0.5, 4.5, 11, 11);
+            context.fillStyle = cssColour('--dim');
+            context.fillText(words, x + 17, 11);
+            x += 17 + context.measureText(words).width + 16;
+        }
+        if (this.request) {
+            const { bytes, w, cut } = this.request;
+            context.strokeStyle = context.fillStyle = cssColour('--bad');
+            context.globalAlpha = 0.15;
+            context.fillRect(0, 26, w, 16);
+            context.globalAlpha = 1;
+            context.strokeRect(0.5, 26.5, w - 1, 15);
+            const text = `asked for ${sizeText(bytes)}${cut ? ', more than a row' : ''}`;
+            const inside = context.measureText(text).width + 8 < w;
+            context.fillText(fitText(context, text, width), inside ? 4 : Math.min(w + 6, width - context.measureText(text).width), 34);
+        }
     }
 
     draw() {
@@ -77,6 +116,7 @@ class State {
         this.canvas.style.top = `${this.top}px`;
         const context = prepareCanvas(this.canvas, width, height);
         context.translate(0, -this.top);
+        this.drawLegend(context, width);
         for (const group of this.state) {
             if (group.y < this.top + height && group.bottom > this.top) {
                 this.drawGroup(context, group, width, this.top, this.top + height);
@@ -103,7 +143,7 @@ class State {
     drawSegment(context, s) {
         const device = this.app.device;
         const scale = s.w / s.size;
-        context.fillStyle = cssColour('--paper');
+        context.fillStyle = cssColour(s.blocks.length ? '--paper' : '--strip-dark');
         context.fillRect(s.x, s.y, s.w, s.h);
         for (const block of s.blocks) {
             const x = s.x + (block.place - s.place) * scale;

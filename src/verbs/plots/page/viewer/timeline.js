@@ -114,6 +114,7 @@ class Timeline {
         this.drawReserved(context, columns, box);
         this.drawCapacity(context, box);
         this.drawRange(context, box);
+        this.drawMatches(context, box);
         annotations.draw(context, box, (event) => this.xOf(event));
         this.drawMarks(context, box);
         this.drawReservedText(context, columns, box);
@@ -204,7 +205,11 @@ class Timeline {
         context.textAlign = 'left';
         context.textBaseline = 'top';
         const text = this.app.meta.capacity ? `capacity ${sizeText(capacity)}` : this.app.device.about.limit_text;
-        context.fillText(text, box.x + 4, y + 2);
+        context.strokeStyle = cssColour('--panel'); // no line goes through the text
+        context.lineWidth = 4;
+        context.lineJoin = 'round';
+        context.strokeText(text, box.x + 4, y + 5);
+        context.fillText(text, box.x + 4, y + 5);
     }
 
     // A line at an event, with a text above that keeps clear of the other texts.
@@ -404,6 +409,19 @@ class Timeline {
             context.globalAlpha = 0.2;
             context.fillRect(x1, box.y, Math.max(0, x2 - x1), box.h);
             context.globalAlpha = 1;
+        }
+    }
+
+    // What the search found, as ticks at the foot of the chart.
+    drawMatches(context, box) {
+        context.fillStyle = cssColour('--bad');
+        let last = -1;
+        for (const event of this.app.search.matches ?? []) {
+            const x = Math.round(this.xOf(event + 0.5));
+            if (x >= box.x && x < box.x + box.w && x !== last) {
+                context.fillRect(x, box.y + box.h - 7, 1.5, 7);
+                last = x;
+            }
         }
     }
 
