@@ -52,8 +52,16 @@ static void overview_free(struct mt_figures *f, const struct mt_counters *c)
                    "inactive_split_bytes.all.current", "free beside live blocks in a segment");
 }
 
-static enum mt_status overview(const struct mt_report *r, const struct mt_device_totals *d,
-                               struct mt_error *err)
+/* Segments are counted whole: what blocks a filter hides is not free. */
+static bool hides_blocks(const struct mt_stats *x)
+{
+    const struct mt_filter *f = x->filtered->filter;
+    return f && (f->size_min || f->size_max != UINT64_MAX || f->has_frame || f->has_not_frame ||
+                 f->has_label);
+}
+
+static enum mt_status overview(const struct mt_report *r, const struct mt_stats *x,
+                               const struct mt_device_totals *d, struct mt_error *err)
 {
     const struct mt_counters *c = &d->all;
     struct mt_figures f;
@@ -63,8 +71,10 @@ static enum mt_status overview(const struct mt_report *r, const struct mt_device
                    c->segments == 1 ? "" : "s");
     overview_used(&f, c);
     overview_free(&f, c);
-    mt_figure_text(&f, "fragmentation", mt_percent_text(mt_counters_fragmentation(c)), "",
-                   "not allocated: %s", fragmentation_word(c));
+    if (!hides_blocks(x)) {
+        mt_figure_text(&f, "fragmentation", mt_percent_text(mt_counters_fragmentation(c)), "",
+                       "not allocated: %s", fragmentation_word(c));
+    }
     return mt_figures_end(&f, err);
 }
 
@@ -107,7 +117,7 @@ static enum mt_status device(const struct mt_report *r, const struct mt_stats *x
     if (!mt_source_has_pieces(&s->source)) {
         return told_sums(r, &s->source, d, err);
     }
-    MT_TRY(overview(r, d, err));
+    MT_TRY(overview(r, x, d, err));
     MT_TRY(
         mt_account_text(r, x->accounts ? mt_accounts_device(x->accounts, d->device) : NULL, err));
     if (d->all.segments) {
