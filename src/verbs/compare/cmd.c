@@ -32,7 +32,7 @@ static const struct mt_option OPTIONS[] = {
         .common = true),
     MT_OPT_CHOICE(0, "by", AT(by), MT_PEAK_BY_WORDS,
                   "group by stack (default), file, line, function, module, annotation, stream, "
-                  "pool or category",
+                  "pool, category, label, region or node",
                   .arg = "WHAT", .common = true),
     MT_OPT_FLAG(0, "segments", AT(segments),
                 "also list the segments that only one of the files has", .common = true),
