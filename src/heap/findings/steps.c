@@ -102,6 +102,19 @@ static bool lay_out(struct mt_trace_steps *out, const struct mt_replay *r)
     return true;
 }
 
+static bool find_runs(struct mt_trace_steps *x, const unsigned char *phases)
+{
+    bool ok = true;
+    for (size_t k = 0; ok && k < x->rows.n; k++) {
+        for (size_t i = x->rows.v[k].from; ok && i < x->rows.v[k].to; i++) {
+            struct mt_phase_run run = {(uint32_t)i, phases[i]};
+            bool begins = i == x->rows.v[k].from || phases[i] != phases[i - 1];
+            ok = !begins || mt_vec_push(&x->runs, run);
+        }
+    }
+    return ok;
+}
+
 /* ---- warm-up, and what stands out ---- */
 
 static int compare_u64(const void *a, const void *b)
@@ -347,7 +360,8 @@ static enum mt_status find(struct mt_trace_steps *out, struct mt_stack_roles *ro
     struct filling x = {.out = out, .r = r, .phases = phases};
     walk(&x);
     count_passes(out);
-    enum mt_status status = judge(out) ? find_driver(out, r, err) : mt_fail_nomem(err);
+    bool ok = find_runs(out, phases) && judge(out);
+    enum mt_status status = ok ? find_driver(out, r, err) : mt_fail_nomem(err);
     if (status == MT_OK && rules) {
         status = anatomy(out, roles, phases, rules, err);
     }
@@ -375,6 +389,7 @@ void mt_trace_steps_release(struct mt_trace_steps *x)
     mt_periods_release(&x->periods);
     mt_driver_price_release(&x->driver);
     mt_vec_release(&x->rows);
+    mt_vec_release(&x->runs);
     mt_vec_release(&x->layers.parts);
     *x = (struct mt_trace_steps){0};
 }

@@ -61,6 +61,12 @@ struct mt_step_row {
     unsigned odd;    /* enum mt_step_odd */
 };
 
+/* Events of one phase in a row, up to the next run's or the step's end. */
+struct mt_phase_run {
+    uint32_t from;
+    uint32_t phase; /* enum mt_phase */
+};
+
 /* A stack that layers allocate from, alive at the end of the forward pass. */
 struct mt_layer_part {
     uint32_t stack;
@@ -93,6 +99,7 @@ struct mt_trace_steps {
     bool has_events; /* else all is empty */
     struct mt_periods periods;
     MT_VEC(struct mt_step_row) rows;
+    MT_VEC(struct mt_phase_run) runs;      /* of all rows, by event */
     struct mt_trace_steps_typical typical; /* .steps = 0: there are no rows */
     size_t whole;                          /* the first so many have a next one */
     struct mt_driver_price driver; /* in those that `typical` is of; of the trace without rows */

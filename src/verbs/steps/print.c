@@ -6,6 +6,7 @@
 #include "print/categories.h"
 #include "print/driver_price.h"
 #include "print/labels.h"
+#include "print/steps_words.h"
 #include "verbs/steps/print.h"
 #include "support/units.h"
 
@@ -15,30 +16,6 @@ static double percent(uint64_t part, uint64_t whole)
 }
 
 /* ---- the head ---- */
-
-static void add_begin(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
-                      const struct mt_periods *p)
-{
-    if (p->source == MT_PERIOD_OPTION) {
-        mt_buf_text(b, ", as given with --period");
-    } else if (p->name) {
-        mt_buf_text(b, p->bounds.n > 1 ? ", each begins with " : ", it begins with ");
-        mt_text_safe(b, mt_snapshot_str(s, p->name));
-    } else if (p->bounds.n > 1) {
-        mt_buf_text(b, ", each begins at ");
-        mt_stack_label_long(b, s, p->stack, r);
-    }
-}
-
-/* What is counted, by what it is known from. */
-static const char *noun_of(const struct mt_trace_steps *x)
-{
-    bool pass = x->periods.passes.n == 1 && x->rows.n == 1;
-    return pass                       ? "pass of the model"
-           : x->periods.may_be_layers ? "rounds"
-           : x->rows.n == 1           ? "step"
-                                      : "steps";
-}
 
 static enum mt_status print_head(const struct mt_report *r, const struct mt_snapshot *s,
                                  const struct mt_trace_steps *x, struct mt_error *err)
@@ -55,14 +32,12 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
                         x->device);
         return MT_OK;
     }
-    add_begin(&b, r, s, &x->periods);
-    size_t passes = x->periods.passes.n;
-    mt_report_line(r, 2, "%sDevice %" PRId32 ": %s %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
-                   x->device, mt_count_text(x->rows.n).s, noun_of(x), mt_color_end(r),
-                   b.n ? mt_buf_view(&b).p : "");
-    if (passes > x->rows.n) {
-        mt_report_line(r, 2, "  the model is called %s times in %s", mt_count_text(passes).s,
-                       x->rows.n == 1 ? "it" : "them");
+    mt_steps_say_begin(&b, r, s, x);
+    mt_report_line(r, 2, "%sDevice %" PRId32 ": %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
+                   x->device, mt_steps_counted(x).s, mt_color_end(r), b.n ? mt_buf_view(&b).p : "");
+    if (x->periods.passes.n > x->rows.n) {
+        mt_report_line(r, 2, "  the model is called %s times in %s",
+                       mt_count_text(x->periods.passes.n).s, x->rows.n == 1 ? "it" : "them");
     }
     if (x->periods.may_be_layers) {
         mt_report_prose(
@@ -109,25 +84,6 @@ static void add_number(struct mt_table *t, const struct mt_report *r,
         mt_table_cell(t, "%" PRId32, x->device);
     }
     mt_table_count(t, i + 1);
-}
-
-static void add_note(struct mt_table *t, const struct mt_trace_steps *x, size_t i)
-{
-    static const char *const WORDS[] = {"peak", "requests", "driver calls", "time"};
-    const struct mt_step_row *row = &x->rows.v[i];
-    struct mt_sentence b = {0};
-    for (size_t k = 0; k < MT_COUNT(WORDS); k++) {
-        if (row->odd & 1u << k) {
-            mt_sentence_add(&b, "%s%s", b.n ? ", " : "odd: ", WORDS[k]);
-        }
-    }
-    if (row->warm_up) {
-        mt_sentence_add(&b, "%swarm-up", b.n ? "; " : "");
-    }
-    if (i >= x->whole && x->rows.n > 1) {
-        mt_sentence_add(&b, "%sto the end of the trace", b.n ? "; " : "");
-    }
-    mt_table_cell(t, "%s", b.text);
 }
 
 static void add_part(struct mt_table *t, const struct mt_report *r, const struct mt_step_part *p)
@@ -185,7 +141,9 @@ static void add_row(struct mt_table *t, const struct mt_report *r, const struct 
     mt_table_size(t, row->live_after);
     add_part(t, r, &row->all);
     add_time(t, r, row);
-    add_note(t, x, i);
+    struct mt_sentence note = {0};
+    mt_steps_note(&note, x, i);
+    mt_table_cell(t, "%s", note.text);
 }
 
 static enum mt_status print_rows(const struct mt_report *r, const struct mt_trace_steps *x,

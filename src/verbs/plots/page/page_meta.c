@@ -20,6 +20,7 @@
 #include "verbs/plots/page/page_blob.h"
 #include "verbs/plots/page/page_marks.h"
 #include "verbs/plots/page/page_parts.h"
+#include "verbs/plots/page/page_steps.h"
 #include "verbs/plots/page/page_story.h"
 #include "verbs/plots/plots.h"
 
@@ -216,6 +217,11 @@ static enum mt_status device(struct meta *m, int32_t id, const struct mt_device_
     }
     if (status == MT_OK) {
         status = annotations(m, &r);
+    }
+    if (status == MT_OK && r.n) {
+        key(m, "steps");
+        status = mt_page_steps_write(m->sink, &r, m->o->size, m->err);
+        mt_sink_char(m->sink, ',');
     }
     number(m, "events", r.n);
     if (r.n && r.events[0].time_us != MT_NO_TIME) {
