@@ -32,7 +32,7 @@ class App {
         if (this.meta.view === 'state' && wanted.event === undefined) {
             document.getElementById('over-time').style.flexBasis = '34%'; // the state is what was asked for
         }
-        this.place.tab = ['state', 'flame', 'table', 'map', 'settings'].includes(wanted.tab) ? wanted.tab : this.place.tab;
+        this.place.tab = ['state', 'flame', 'table', 'map', 'settings', 'steps'].includes(wanted.tab) ? wanted.tab : this.place.tab;
         if (wanted.query) {
             this.search.input.value = wanted.query;
             this.search.run();
@@ -60,6 +60,7 @@ class App {
         showFigures(this);
         showLegend(this);
         showSettings(this);
+        showSteps(this);
         this.list.reset();
     }
 
