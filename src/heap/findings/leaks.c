@@ -377,6 +377,12 @@ static enum mt_leak_reason doubt(const struct mt_leaks *l)
     return p->passes.n && !p->learns && is_regrown(l) ? MT_LEAK_REGROWN : MT_LEAK_RISES;
 }
 
+static enum mt_leak_reason below_line(const struct mt_leaks *l)
+{
+    bool falls = l->live.v[l->live.n - 1] < l->live.v[0];
+    return falls ? MT_LEAK_OUTWEIGHED : MT_LEAK_BELOW_LINE;
+}
+
 static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
 {
     if (out->stacks.n) {
@@ -384,7 +390,7 @@ static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
     }
     bool above = out->bytes_per_step > 0 && (uint64_t)out->bytes_per_step > o->threshold;
     out->reason = above                     ? doubt(out)
-                  : out->bytes_per_step > 0 ? MT_LEAK_BELOW_LINE
+                  : out->bytes_per_step > 0 ? below_line(out)
                   : has_held(out)           ? MT_LEAK_HELD
                   : has_filled(out)         ? MT_LEAK_FILLED
                                             : MT_LEAK_FLAT;

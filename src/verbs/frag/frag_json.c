@@ -2,7 +2,7 @@
 /* frag/1. All causes but rounding_bytes sum to reserved - allocated. */
 #include <inttypes.h>
 
-#include "print/driver_price.h"
+#include "print/driver_report.h"
 #include "print/json_put.h"
 #include "verbs/frag/print.h"
 

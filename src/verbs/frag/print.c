@@ -4,7 +4,7 @@
 
 #include "verbs/frag/print.h"
 #include "heap/walk/query.h"
-#include "print/driver_price.h"
+#include "print/driver_report.h"
 #include "print/labels.h"
 #include "verbs/frag/print_behind.h"
 #include "snapshot/model/settings.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* peak/1. Groups other than stacks stand under `groups`, with the name that the text shows. */
 #include "heap/stacks/event_labels.h"
-#include "print/categories.h"
-#include "print/json_put.h"
 #include "print/peak_label.h"
+#include "print/json_put.h"
 #include "verbs/peak/print.h"
 
 static const char *const BY[] = {

@@ -4,7 +4,6 @@
 
 #include "heap/stacks/event_labels.h"
 #include "verbs/peak/print.h"
-#include "print/categories.h"
 #include "print/peak_label.h"
 
 /* ---- text ---- */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "support/checked.h"
-#include "print/categories.h"
-#include "print/driver_price.h"
+#include "print/peak_label.h"
+#include "print/driver_report.h"
 #include "print/labels.h"
 #include "print/steps_words.h"
 #include "verbs/steps/print.h"

@@ -3,8 +3,8 @@
 #include "print/labels.h"
 #include "verbs/steps/print.h"
 
-#include "print/categories.h"
-#include "print/driver_price.h"
+#include "print/peak_label.h"
+#include "print/driver_report.h"
 #include "print/json_put.h"
 
 static void put_part(struct mt_put *p, cJSON *o, const struct mt_step_part *x)

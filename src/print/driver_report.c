@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "print/driver_price.h"
+#include "print/driver_report.h"
 #include "print/labels.h"
 #include "support/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What calls of the driver cost, in words and as JSON. */
-#ifndef MEMTOOL_PRINT_DRIVER_PRICE_H
-#define MEMTOOL_PRINT_DRIVER_PRICE_H
+#ifndef MEMTOOL_PRINT_DRIVER_REPORT_H
+#define MEMTOOL_PRINT_DRIVER_REPORT_H
 
 #include "heap/findings/driver_price.h"
 #include "print/json_put.h"
