@@ -47,8 +47,8 @@ START_TEST(by_figures)
         {MT_ROOM_FREE, 4301, 4291, 40806, 41, NO, "a few MiB"},
         {MT_ROOM_UNKNOWN, 98, 640, 14000, NO, NO, "542.00 MiB"},
         {MT_ROOM_UNKNOWN, NO, 640, 14000, 900, NO, "0 B"},
-        {MT_ROOM_SCATTERED, 30000, 1536, 36864, 3277, 40581, "about 1.1 GiB"}, /* to the limit */
-        {MT_ROOM_SHORT, 30000, 1536, 39864, 277, 40581, "about 1.1 GiB"},
+        {MT_ROOM_SCATTERED, 30000, 1536, 36864, 3277, 40581, "about 1.07 GiB"}, /* to the limit */
+        {MT_ROOM_SHORT, 30000, 1536, 39864, 277, 40581, "about 1.07 GiB"},
         {MT_ROOM_FREE, 30000, 1536, 36864, 3277, 80000, "a few MiB"}, /* no limit at all */
     };
     for (size_t c = 0; c < MT_COUNT(CASES); c++) {

@@ -136,6 +136,15 @@ static bool place_load_smaller(const struct mt_advisor *a, struct mt_buf *out)
     return true;
 }
 
+/* What keeps the budget of a serving engine from being computed. */
+static bool place_lacking(const struct mt_advisor *a, struct mt_buf *out)
+{
+    bool share = mt_advice_said(a, a->facts->program == MT_PROGRAM_SGLANG ? MT_SAID_FRACTION
+                                                                          : MT_SAID_UTIL) != NULL;
+    mt_buf_text(out, share ? "what was missing" : "the share in force");
+    return true;
+}
+
 /* "torch.cuda": where PyTorch keeps the device's functions. */
 static bool place_torch_module(const struct mt_advisor *a, struct mt_buf *out)
 {
@@ -155,5 +164,6 @@ static bool place_torch_module(const struct mt_advisor *a, struct mt_buf *out)
 const struct mt_place MT_COMMAND_PLACES[] = {
     PLACE(batch_option),       PLACE(eval_batch_option), PLACE(shard_command),
     PLACE(checkpoint_command), PLACE(load_smaller),      PLACE(torch_module),
+    PLACE(lacking),
 };
 const size_t MT_COMMAND_PLACES_N = MT_COUNT(MT_COMMAND_PLACES);

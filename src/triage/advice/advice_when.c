@@ -79,6 +79,11 @@ bool mt_if_snapshot_alone(const struct mt_advisor *a)
     return !a->facts && a->snapshot;
 }
 
+bool mt_if_library_alone(const struct mt_advisor *a)
+{
+    return is_kind(a, MT_KIND_LIBRARY);
+}
+
 bool mt_if_library_failed(const struct mt_advisor *a)
 {
     bool cuda = is_backend(a, "cuda") || is_backend(a, "hip");

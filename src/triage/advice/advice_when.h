@@ -20,6 +20,7 @@ bool mt_if_has_smi(const struct mt_advisor *a);
 bool mt_if_spread_already(const struct mt_advisor *a);
 bool mt_if_not_spread(const struct mt_advisor *a);
 bool mt_if_retried_smaller(const struct mt_advisor *a);
+bool mt_if_library_alone(const struct mt_advisor *a);
 bool mt_if_budget_not_card(const struct mt_advisor *a);
 bool mt_if_is_torch_mps(const struct mt_advisor *a);
 bool mt_if_cache_failed(const struct mt_advisor *a);

@@ -53,6 +53,12 @@ static bool same_place(const struct mt_incident *a, const struct mt_incident *b)
 /* The same message once more. */
 static bool is_repetition(const struct mt_incident *old, const struct mt_incident *fresh)
 {
+    bool tail = !fresh->numbers.present && strcmp(old->format, fresh->format) == 0 &&
+                fresh->line - old->last_line <= 2 * PART_LINES; /* of the same traceback */
+    if (tail && old->file == fresh->file && old->origin == fresh->origin &&
+        same_place(old, fresh) && old->numbers.present && !old->recovered) {
+        return true;
+    }
     return old->file == fresh->file && old->kind == fresh->kind &&
            strcmp(old->framework, fresh->framework) == 0 && same_place(old, fresh) &&
            same_numbers(&old->numbers, &fresh->numbers) &&

@@ -26,7 +26,8 @@ static const char *not_enough(const struct mt_facts *f)
     if (f->incident->whole_is_limit) {
         return "The job needs more memory than the framework may take.";
     }
-    if (exceeds_card(f)) {
+    bool alone = mt_facts_has(f, MT_OOM_TOTAL) && f->allocated > f->total;
+    if (alone || exceeds_card(f)) {
         return mt_verdict_text(MT_VERDICT_NOT_ENOUGH);
     }
     return "The job needs more memory than is left for it on this card.";

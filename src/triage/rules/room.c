@@ -87,7 +87,7 @@ struct mt_size_text mt_room_text(const struct mt_room *r, uint64_t bytes)
     } else if (r->rounded && bytes < MT_GIB) {
         (void)snprintf(text.s, sizeof text.s, "about %.0f MiB", (double)bytes / (double)MT_MIB);
     } else if (r->rounded) {
-        (void)snprintf(text.s, sizeof text.s, "about %.1f GiB", (double)bytes / (double)MT_GIB);
+        (void)snprintf(text.s, sizeof text.s, "about %.2f GiB", (double)bytes / (double)MT_GIB);
     }
     return text;
 }

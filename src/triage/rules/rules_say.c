@@ -266,6 +266,8 @@ static void say_room(const struct mt_facts *f, struct mt_buf *out)
             " For the %s asked for, %s was missing; the %s reserved but unallocated would "
             "not make up for that.",
             text(r->need).s, mt_room_missing(r).s, text(r->holes).s);
+    } else if (r->known && r->missing == r->need && !r->by_limit) {
+        mt_buf_printf(out, " Nothing was free for the %s asked for.", text(r->need).s);
     } else if (r->known && r->missing > 0) {
         mt_buf_printf(out, " The %s request was %s short.", text(r->need).s, mt_room_missing(r).s);
     }

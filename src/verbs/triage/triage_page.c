@@ -240,14 +240,16 @@ static enum mt_status put_pictures(struct page *p, const struct mt_triage_page *
 
 static void put_head(struct page *p)
 {
+    bool event = p->x->verdict != MT_VERDICT_NOT_OOM && p->x->verdict != MT_VERDICT_UNKNOWN;
+    const char *title = event ? "Why it died, and what to try first" : "What memtool triage found";
     if (p->html) {
         mt_buf_printf(&p->text,
                       "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                       "<title>memtool triage</title>\n<style>%s</style>\n"
-                      "<h1>Why it died, and what to try first</h1>\n",
-                      STYLE);
+                      "<h1>%s</h1>\n",
+                      STYLE, title);
     } else {
-        mt_buf_text(&p->text, "# Why it died, and what to try first\n\n");
+        mt_buf_printf(&p->text, "# %s\n\n", title);
     }
 }
 
