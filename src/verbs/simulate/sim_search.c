@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The best of all sensible settings. Each key has a few values; a short recording is replayed under
- * all combinations, a long one key by key: the key that brings most is kept, then the next is
- * sought, until none brings anything. max_split_size_mb is not tried beside expandable_segments:
+ * The best of all sensible settings. A short recording is replayed under all combinations of all
+ * values. Of a long one the first values of each key are tried, all combinations or key by key: the
+ * key that brings most is kept, then the next is sought, until none brings anything; then the other
+ * values take the place of those in the best ones. max_split_size_mb is not tried beside expandable_segments:
  * blocks beyond it are then never used again, and reserved memory grows without bound.
  */
 #include <stdio.h>
@@ -12,19 +13,24 @@
 #include "verbs/simulate/sim.h"
 
 #define MOST_STEPS 60000000 /* steps of a program times combinations: about 20 seconds */
-#define MOST_VALUES 8
+#define MOST_VALUES 32
 
 /* "" is the default. */
 static const struct axis {
     const char *key;
     bool with_limit; /* does nothing without a limit */
+    uint8_t coarse;  /* of the values, that a long recording is tried with first */
     const char *values[MOST_VALUES];
 } AXES[] = {
-    {"expandable_segments", false, {"", "True"}},
-    {"max_split_size_mb", false, {"", "21", "32", "64", "128", "256", "512", "1024"}},
-    {"roundup_power2_divisions", false, {"", "2", "4", "8", "16"}},
-    {"large_segment_size_mb", false, {"", "10", "40", "64"}},
-    {"garbage_collection_threshold", true, {"", "0.6", "0.8"}},
+    {"expandable_segments", false, 2, {"", "True"}},
+    {"max_split_size_mb",
+     false,
+     8,
+     {"",   "21", "32", "64", "128", "256", "512", "1024", "22",  "24",  "28",  "36",  "40", "44",
+      "48", "56", "72", "80", "96",  "112", "160", "192",  "224", "288", "320", "384", "448", "768"}},
+    {"roundup_power2_divisions", false, 5, {"", "2", "4", "8", "16"}},
+    {"large_segment_size_mb", false, 4, {"", "12", "40", "64", "16", "32", "128"}},
+    {"garbage_collection_threshold", true, 3, {"", "0.6", "0.8"}},
 };
 enum { EXPANDABLE, MAX_SPLIT, N_AXES = MT_COUNT(AXES) };
 
@@ -37,8 +43,14 @@ struct search {
     struct mt_sim *sim;
     struct mt_sim_search *out;
     bool has_limit;
+    bool fine; /* all values, not only the coarse ones */
     struct mt_error *err;
 };
+
+static bool has_value(const struct search *s, size_t axis, uint8_t value)
+{
+    return value < (s->fine ? MOST_VALUES : AXES[axis].coarse) && AXES[axis].values[value];
+}
 
 static unsigned keys_of(const struct choice *c)
 {
@@ -52,7 +64,7 @@ static unsigned keys_of(const struct choice *c)
 static bool is_sensible(const struct search *s, const struct choice *c)
 {
     for (size_t i = 0; i < N_AXES; i++) {
-        if (c->at[i] >= MOST_VALUES || !AXES[i].values[c->at[i]] ||
+        if (!has_value(s, i, c->at[i]) ||
             (c->at[i] > 0 && AXES[i].with_limit && !s->has_limit)) {
             return false;
         }
@@ -118,6 +130,7 @@ static enum mt_status try_choice(struct search *s, const struct choice *c, uint6
 {
     struct mt_conf conf;
     struct mt_sim_found found = {.keys = keys_of(c)};
+    memcpy(found.values, c->at, sizeof c->at);
     struct mt_sim_run *run = &found.run;
     char text[sizeof run->conf];
     *reserved = UINT64_MAX;
@@ -139,11 +152,11 @@ static enum mt_status try_choice(struct search *s, const struct choice *c, uint6
 }
 
 /* The next combination; false behind the last. */
-static bool advance(struct choice *c)
+static bool advance(const struct search *s, struct choice *c)
 {
     for (size_t i = 0; i < N_AXES; i++) {
         c->at[i]++;
-        if (c->at[i] < MOST_VALUES && AXES[i].values[c->at[i]]) {
+        if (has_value(s, i, c->at[i])) {
             return true;
         }
         c->at[i] = 0;
@@ -157,7 +170,7 @@ static size_t combinations(const struct search *s)
     size_t n = 0;
     do {
         n += is_sensible(s, &c);
-    } while (advance(&c));
+    } while (advance(s, &c));
     return n;
 }
 
@@ -167,7 +180,7 @@ static enum mt_status try_all(struct search *s)
     uint64_t reserved;
     do {
         MT_TRY(try_choice(s, &c, &reserved));
-    } while (advance(&c));
+    } while (advance(s, &c));
     return MT_OK;
 }
 
@@ -181,7 +194,7 @@ static enum mt_status try_by_key(struct search *s)
         some = false;
         for (size_t i = 0; i < N_AXES; i++) {
             struct choice c = from;
-            for (uint8_t v = 1; from.at[i] == 0 && v < MOST_VALUES && AXES[i].values[v]; v++) {
+            for (uint8_t v = 1; from.at[i] == 0 && has_value(s, i, v); v++) {
                 c.at[i] = v;
                 MT_TRY(try_choice(s, &c, &reserved));
                 if (reserved < least) {
@@ -195,12 +208,43 @@ static enum mt_status try_by_key(struct search *s)
     return MT_OK;
 }
 
+/* The best choices so far, with every value of each key. */
+static enum mt_status refine(struct search *s)
+{
+    struct choice from[MT_SIM_FOUND];
+    size_t n = s->out->n, most = MOST_STEPS / 2 / (s->sim->ops.n + 1), before = s->out->tried;
+    uint64_t reserved;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(from[i].at, s->out->best[i].values, sizeof from[i].at);
+    }
+    s->fine = true;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t axis = 0; axis < N_AXES; axis++) {
+            struct choice c = from[i];
+            for (uint8_t v = AXES[axis].coarse; has_value(s, axis, v); v++) {
+                c.at[axis] = v;
+                if (s->out->tried - before < most) {
+                    MT_TRY(try_choice(s, &c, &reserved));
+                }
+            }
+        }
+    }
+    return MT_OK;
+}
+
 enum mt_status mt_sim_search(struct mt_sim *sim, struct mt_sim_search *out, struct mt_error *err)
 {
-    struct search s = {sim, out, sim->run_limit.known, err};
+    struct search s = {.sim = sim, .out = out, .has_limit = sim->run_limit.known, .err = err};
     *out = (struct mt_sim_search){.n = 0};
+    s.fine = true;
     out->all = combinations(&s) * sim->ops.n <= MOST_STEPS;
-    return out->all ? try_all(&s) : try_by_key(&s);
+    if (out->all) {
+        return try_all(&s);
+    }
+    s.fine = false;
+    bool all_coarse = combinations(&s) * sim->ops.n <= MOST_STEPS;
+    MT_TRY(all_coarse ? try_all(&s) : try_by_key(&s));
+    return refine(&s);
 }
 
 void mt_sim_search_release(struct mt_sim_search *s)

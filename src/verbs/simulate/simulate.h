@@ -217,7 +217,8 @@ size_t mt_sim_candidates(const struct mt_sim *sim, const struct mt_sim_run *reco
 enum { MT_SIM_FOUND = 5 };
 struct mt_sim_found {
     struct mt_sim_run run;
-    unsigned keys; /* a bit for each that is set */
+    unsigned keys;     /* a bit for each that is set */
+    uint8_t values[8]; /* of each key, by index */
 };
 struct mt_sim_search {
     size_t tried;
