@@ -105,6 +105,12 @@ static void print_assumptions(const struct mt_report *r, const struct mt_sim_res
     if (a->ooms_served) {
         print_served(r, v, i);
     }
+    if (!v->chosen && mt_sim_run_grows(run, &v->runs[0])) {
+        mt_report_line(r, 4,
+                       "  %s: reserved memory still grows in the last third, as recorded it does "
+                       "not: over a longer run it may grow without bound",
+                       name_of(run).s);
+    }
     if (a->frees_ignored) {
         mt_report_line(r, 4, "  %s: %s free%s of memory that it refused %s ignored", name_of(run).s,
                        mt_count_text(a->frees_ignored).s, plural(a->frees_ignored),

@@ -408,6 +408,17 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
     return status;
 }
 
+static bool grew(const struct mt_sim_run *run)
+{
+    return run->peak.reserved > run->reserved_before + run->reserved_before / 50;
+}
+
+bool mt_sim_run_grows(const struct mt_sim_run *run, const struct mt_sim_run *recorded)
+{
+    return !run->recorded && !recorded->of_trace && !run->assumed.ooms_served && grew(run) &&
+           !grew(recorded);
+}
+
 int mt_sim_run_compare(const struct mt_sim_run *x, const struct mt_sim_run *y)
 {
     static const int rank[] = {[MT_SIM_FITS] = 0, [MT_SIM_UNKNOWN] = 1, [MT_SIM_OUT_OF_MEMORY] = 2};

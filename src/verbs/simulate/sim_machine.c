@@ -367,8 +367,12 @@ enum mt_status mt_sim_machine_run(struct machine *m, struct mt_error *err)
 {
     MT_TRY(restore(m, err));
     note_peak(m, 0);
-    for (size_t i = 0; i < m->sim->ops.n; i++) {
+    size_t n = m->sim->ops.n;
+    for (size_t i = 0; i < n; i++) {
         MT_TRY(step(m, i, err));
+        if (i == n / 3 * 2) {
+            m->run->reserved_before = (uint64_t)m->reserved_peak;
+        }
     }
     m->run->stats = mt_alloc_stats(m->alloc);
     return MT_OK;

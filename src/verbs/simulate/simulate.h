@@ -119,6 +119,7 @@ struct mt_sim_run {
     uint64_t requests;
     uint64_t empty_caches;   /* calls of empty_cache that freed something */
     struct mt_sim_peak peak; /* of reserved bytes */
+    uint64_t reserved_before; /* bytes, the peak of the first two thirds */
     uint32_t allocated_peak_event;
     MT_VEC(struct mt_sim_oom) ooms; /* the first MT_SIM_OOMS of them */
     uint64_t n_ooms;
@@ -231,6 +232,10 @@ struct mt_sim_search {
 enum mt_status mt_sim_search(struct mt_sim *sim, struct mt_sim_search *out, struct mt_error *err)
     MT_NODISCARD;
 void mt_sim_search_release(struct mt_sim_search *s);
+
+/* Reserved memory still grew by a fiftieth in the last third of a run, and not in the recorded
+ * one: over a longer program it may grow without bound. */
+bool mt_sim_run_grows(const struct mt_sim_run *run, const struct mt_sim_run *recorded);
 
 /* < 0 when x is the better run: fits before unknown before out of memory, then less reserved, then
  * fewer device calls. */

@@ -128,7 +128,17 @@ static void put_assumptions(struct mt_put *p, cJSON *run, const struct mt_sim_ru
 
 static void put_edits(struct mt_put *p, cJSON *run, const struct mt_sim_result *v)
 {
-    cJSON *list = mt_put_array(p, run, "edits");
+    cJSON *names = mt_put_array(p, run, "edits");
+    for (size_t i = 0; i < v->n_edits; i++) {
+        const struct mt_sim_edit *e = &v->edits[i];
+        struct mt_buf b = {0};
+        mt_buf_printf(&b, "%s:%s", mt_sim_edit_word(e->kind), e->pattern);
+        mt_put_item(p, names, NULL,
+                    mt_json_str_item(b.failed ? MT_STR("") : mt_buf_view(&b)));
+        p->failed |= b.failed;
+        mt_buf_release(&b);
+    }
+    cJSON *list = mt_put_array(p, run, "edit_effects");
     for (size_t i = 0; i < v->n_edits; i++) {
         const struct mt_sim_edit *e = &v->edits[i];
         cJSON *o = mt_put_object(p, list, NULL);
@@ -168,6 +178,7 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_sim_result *v
         put_cost(p, run, r);
     }
     put_assumptions(p, run, r);
+    mt_put_bool(p, run, "grows", mt_sim_run_grows(r, &v->runs[0]));
 }
 
 static void put_device(struct mt_put *p, cJSON *list, const struct mt_sim_result *v)
