@@ -85,6 +85,12 @@ static void spell(const struct choice *c, char *out, size_t size)
     }
 }
 
+/* Other values of the same keys come to the same. */
+static bool is_alike(const struct mt_sim_found *x, const struct mt_sim_found *y)
+{
+    return x->keys == y->keys && mt_sim_run_compare(&x->run, &y->run) == 0;
+}
+
 /* y has all keys of x and others, for the same. */
 static bool is_needless(const struct mt_sim_found *x, const struct mt_sim_found *y)
 {
@@ -104,7 +110,7 @@ static void keep(struct mt_sim_search *out, struct mt_sim_found *x)
 {
     bool kept = true;
     for (size_t i = out->n; i-- > 0;) {
-        kept &= !is_needless(&out->best[i], x);
+        kept &= !is_needless(&out->best[i], x) && !is_alike(&out->best[i], x);
         if (is_needless(x, &out->best[i])) {
             forget(out, i);
         }

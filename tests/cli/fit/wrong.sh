@@ -1,7 +1,11 @@
 # What is wrong with the call is said before anything is read.
 cp "$TESTDATA"/fit/lstm_2.pickle.gz "$TESTDATA"/fit/lstm_3.pickle.gz .
-for how in "" "--sizes 2" "--sizes 2,x" "--sizes 2,0" "--sizes 2,2" "--sizes 2,3 --conf nonsense:1" "--sizes 2,3 --torch none"; do
+for how in "--advise" "--card 1MiB" "--card nothing" "--sizes 2" "--sizes 2,x" "--sizes 2,0" "--sizes 2,2" "--sizes 2,3 --conf nonsense:1" "--sizes 2,3 --torch none"; do
     # shellcheck disable=SC2086 # words on purpose
     "$MEMTOOL" fit $how lstm_2.pickle.gz lstm_3.pickle.gz
     echo "exit $?"
 done 2>&1
+cp lstm_2.pickle.gz one.gz
+cp lstm_3.pickle.gz other.gz
+"$MEMTOOL" fit one.gz other.gz 2>&1
+echo "exit $?"
