@@ -168,7 +168,8 @@ static void say_contradictions(struct mt_triage *t)
     if (f->incident->spilled && strcmp(f->incident->framework, "torch") == 0) {
         mt_evidence_add(t,
                         "PyTorch counts %s allocated on a card of %s: the driver has moved the "
-                        "rest to host memory, as Windows and WSL do (\"shared GPU memory\"), which is very slow.",
+                        "rest to host memory, as Windows and WSL do (\"shared GPU memory\"), which "
+                        "is very slow.",
                         size(f->allocated).s, size(f->total).s);
     }
 }
@@ -329,30 +330,6 @@ static void say_buffers(struct mt_triage *t)
     mt_buf_release(&line);
 }
 
-/* Cards that are filled unevenly, and why the first one may hold more. */
-static void say_balance(struct mt_triage *t)
-{
-    const struct mt_facts *f = &t->facts;
-    const struct mt_smi_card *most = NULL, *least = NULL;
-    for (size_t i = 0; i < f->n_cards; i++) {
-        most = !most || f->cards[i].used > most->used ? &f->cards[i] : most;
-        least = !least || f->cards[i].used < least->used ? &f->cards[i] : least;
-    }
-    bool uneven = most && least->used > MT_GIB && most->used > least->used + MT_GIB &&
-                  most->used / 3 > least->used / 2;
-    if (uneven) {
-        mt_evidence_add(t,
-                        "By nvidia-smi in the log the cards are filled unevenly: device %lld holds "
-                        "%s, device %lld %s.",
-                        (long long)most->device, size(most->used).s, (long long)least->device,
-                        size(least->used).s);
-    }
-    if (f->notes && f->notes->said[MT_SAID_DATA_PARALLEL].known) {
-        mt_evidence_add(t, "DataParallel gathers the outputs on its first device, which therefore "
-                           "holds more than the others.");
-    }
-}
-
 /* Who is on the card by a pasted table. */
 static void say_holder(struct mt_triage *t)
 {
@@ -445,8 +422,7 @@ static void say_attempts(struct mt_triage *t, const struct mt_triage_result *r)
         }
         mt_evidence_add(t, "This log has %zu out-of-memory events, and %s; line %llu has the %s.",
                         events, caught, (unsigned long long)cause->line,
-                        cause->recovered || survived == 0 ? "first"
-                                                          : "first that was not");
+                        cause->recovered || survived == 0 ? "first" : "first that was not");
     } else if (cause->recovered) {
         mt_evidence_add(t, "The program caught the error and went on: no crash by itself.");
     }
@@ -470,7 +446,7 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
         say_account(t);
         say_chunks(t, r->verdict);
         say_buffers(t);
-        say_balance(t);
+        mt_evidence_balance(t);
         say_holder(t);
         say_device_used(t);
         say_settings(t);

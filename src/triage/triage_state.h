@@ -121,6 +121,9 @@ void mt_shot_figures(const struct mt_shot *shot, struct mt_incident *i);
 /* The account in a sentence. */
 void mt_evidence_account(struct mt_triage *t, const struct mt_account *a);
 
+/* triage_balance.c: whether several devices are filled alike. */
+void mt_evidence_balance(struct mt_triage *t);
+
 /* evidence.c: each adds sentences to t->evidence. */
 void mt_evidence_add(struct mt_triage *t, const char *format, ...) MT_PRINTF(2, 3);
 void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule);

@@ -173,8 +173,8 @@ START_TEST(holes_that_would_do_are_worth_a_try)
     run(FIGURES("31.73 GiB", "1.66 GiB", "3.45 GiB", "29.35 GiB", "376.65 MiB"));
     ck_assert_int_eq(result.confidence, MT_CONFIDENCE_HIGH);
     ck_assert(!advice("expandable_segments")->applies);
-    ck_assert(mt_str_find(advice("expandable_segments")->why, MT_STR("about 1.79 GiB is missing")) !=
-              SIZE_MAX);
+    ck_assert(mt_str_find(advice("expandable_segments")->why,
+                          MT_STR("about 1.79 GiB is missing")) != SIZE_MAX);
 }
 END_TEST
 

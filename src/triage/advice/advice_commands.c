@@ -162,8 +162,7 @@ static bool place_torch_module(const struct mt_advisor *a, struct mt_buf *out)
         MT_STR_INIT(#name), place_##name                                                           \
     }
 const struct mt_place MT_COMMAND_PLACES[] = {
-    PLACE(batch_option),       PLACE(eval_batch_option), PLACE(shard_command),
-    PLACE(checkpoint_command), PLACE(load_smaller),      PLACE(torch_module),
-    PLACE(lacking),
+    PLACE(batch_option), PLACE(eval_batch_option), PLACE(shard_command), PLACE(checkpoint_command),
+    PLACE(load_smaller), PLACE(torch_module),      PLACE(lacking),
 };
 const size_t MT_COMMAND_PLACES_N = MT_COUNT(MT_COMMAND_PLACES);

@@ -97,8 +97,8 @@ bool mt_if_holes_would_do(const struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
     return incident(a)->phase != MT_PHASE_LOADING && f->room.kind == MT_ROOM_SCATTERED &&
-           mt_incident_is(f->incident, "torch") &&
-           mt_facts_may_expand(f) && !spent(f) && !f->replays_fail;
+           mt_incident_is(f->incident, "torch") && mt_facts_may_expand(f) && !spent(f) &&
+           !f->replays_fail;
 }
 
 /* ---- hints that do not help ---- */
@@ -116,8 +116,8 @@ bool mt_if_hints_with_live(const struct mt_advisor *a)
 
 static bool hints_of_cache(const struct mt_advisor *a)
 {
-    return mt_if_hints(a) && strcmp(incident(a)->format, "torch-fraction") != 0 && !mt_facts_watched(a->facts) &&
-           strcmp(incident(a)->format, "cudaMallocAsync") != 0;
+    return mt_if_hints(a) && strcmp(incident(a)->format, "torch-fraction") != 0 &&
+           !mt_facts_watched(a->facts) && strcmp(incident(a)->format, "cudaMallocAsync") != 0;
 }
 
 bool mt_if_hint_expandable_on(const struct mt_advisor *a)

@@ -390,6 +390,6 @@ void mt_log_fields_derive(struct mt_incident *incident)
         derive(n, MT_OOM_UNALLOCATED, r > a ? r - a : 0);
     }
     derive_processes(incident);
-    incident->spilled =
-        allocated && strcmp(incident->backend, "tpu") != 0 && mt_oom_has(n, MT_OOM_TOTAL) && n->v[MT_OOM_ALLOCATED] > n->v[MT_OOM_TOTAL];
+    incident->spilled = allocated && strcmp(incident->backend, "tpu") != 0 &&
+                        mt_oom_has(n, MT_OOM_TOTAL) && n->v[MT_OOM_ALLOCATED] > n->v[MT_OOM_TOTAL];
 }

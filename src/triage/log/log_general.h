@@ -12,7 +12,8 @@
  * of source and no name of a test. */
 bool mt_general_is_told(struct mt_str text, size_t at, size_t n);
 
-/* Whether the words in front of `at`, in the same sentence, speak of events in general: "if you see". */
+/* Whether the words in front of `at`, in the same sentence, speak of events in general: "if you
+ * see". */
 bool mt_general_is_mood(struct mt_str text, size_t at);
 
 /* MT_KIND_OOM where the words around name a device, MT_KIND_HOST_RAM where they name the host. */

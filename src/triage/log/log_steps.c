@@ -108,8 +108,8 @@ static bool is_bar(struct mt_str line, size_t slash)
     return slash < line.n && line.p[slash] == '[';
 }
 
-/* "275/1266" -> 275, of a progress bar before any other; a date's "2022/03" is not one, for months have two digits and the total must
- * not be below the step. */
+/* "275/1266" -> 275, of a progress bar before any other; a date's "2022/03" is not one, for months
+ * have two digits and the total must not be below the step. */
 static int64_t fraction_step(struct mt_str line)
 {
     int64_t first = -1;

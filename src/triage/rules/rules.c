@@ -298,8 +298,8 @@ bool mt_when_outside_main(const struct mt_facts *f)
 /* Where the holes would make up for what is missing, how they lie has a say in it as well. */
 bool mt_when_live_near(const struct mt_facts *f)
 {
-    return !mt_when_chunks_scattered(f) && knows_live(f) && live_share(f) >= T(NEAR_CARD) && f->room.kind != MT_ROOM_SCATTERED &&
-           f->room.kind != MT_ROOM_FREE;
+    return !mt_when_chunks_scattered(f) && knows_live(f) && live_share(f) >= T(NEAR_CARD) &&
+           f->room.kind != MT_ROOM_SCATTERED && f->room.kind != MT_ROOM_FREE;
 }
 
 /* Not where it would fit if the holes lay together. */

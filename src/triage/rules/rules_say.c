@@ -322,8 +322,7 @@ void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
     bool other = f->program == MT_PROGRAM_JAX || f->program == MT_PROGRAM_TENSORFLOW ||
                  strcmp(f->incident->framework, "tensorflow") == 0;
     const char *owner = other ? "the framework" : "PyTorch";
-    mt_buf_printf(out,
-                  "%s allocates past %s's allocator and %s: %s may hold what it needed.",
+    mt_buf_printf(out, "%s allocates past %s's allocator and %s: %s may hold what it needed.",
                   strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library", owner,
                   f->incident->doubtful ? "may have found the card full" : "got no memory",
                   other ? "its pool" : "PyTorch's cache");

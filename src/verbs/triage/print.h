@@ -23,7 +23,7 @@ struct mt_triage_page {
     size_t n_pictures;
 };
 enum mt_status mt_report_triage_page(const struct mt_report *r, const struct mt_triage_result *x,
-                                     const struct mt_triage_page *page,
-                                     struct mt_error *err) MT_NODISCARD;
+                                     const struct mt_triage_page *page, struct mt_error *err)
+    MT_NODISCARD;
 
 #endif

@@ -24,9 +24,8 @@ static enum mt_status put_timeline(FILE *out, const struct mt_triage_picture *p,
                                    const struct mt_replay *r, const struct mt_timeline *look,
                                    struct mt_scene *scene, struct mt_error *err)
 {
-    struct mt_timeline_options options = {.columns = MT_PLOT_LOOK_COLUMNS,
-                                          .bands = MT_PLOT_LOOK_BANDS,
-                                          .last = r->n};
+    struct mt_timeline_options options = {
+        .columns = MT_PLOT_LOOK_COLUMNS, .bands = MT_PLOT_LOOK_BANDS, .last = r->n};
     struct mt_trace_panel panel = {.snapshot = p->snapshot,
                                    .replay = r,
                                    .timeline = look,

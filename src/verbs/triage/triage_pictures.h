@@ -15,7 +15,8 @@ struct mt_triage_picture {
     int32_t device;
 };
 
-/* Writes its timeline, where it has a trace, and its segments as SVG. Errors: MT_NOMEM, MT_OUTPUT. */
+/* Writes its timeline, where it has a trace, and its segments as SVG. Errors: MT_NOMEM, MT_OUTPUT.
+ */
 enum mt_status mt_triage_put_pictures(FILE *out, const struct mt_triage_picture *p,
                                       struct mt_error *err) MT_NODISCARD;
 
