@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The least memory for given lifetimes (dynamic storage allocation) is NP-hard to find; placing the
- * largest first, each at the lowest address where nothing that lives at the same time is in the way,
- * comes within a hundredth of what is alive at once for most programs. Three orders are tried, and
- * none once that bound is met.
+ * largest first, each at the lowest address where nothing that lives at the same time is in the
+ * way, comes within a hundredth of what is alive at once for most programs. Three orders are tried,
+ * and none once that bound is met.
  */
 #include "heap/findings/packing.h"
 
@@ -173,8 +173,7 @@ enum mt_status mt_packing_of_replay(struct mt_packing *out, const struct mt_repl
             room = mt_vec_push(&list, l);
         }
     }
-    enum mt_status status =
-        room ? mt_packing_find(out, list.v, list.n, err) : mt_fail_nomem(err);
+    enum mt_status status = room ? mt_packing_find(out, list.v, list.n, err) : mt_fail_nomem(err);
     mt_vec_release(&list);
     return status;
 }

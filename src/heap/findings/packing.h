@@ -20,9 +20,9 @@ struct mt_lifetime {
 };
 
 struct mt_packing {
-    uint64_t alive;    /* bytes, the most at once: no placement needs less */
-    bool known;        /* else there are more than MT_PACKING_MOST lifetimes */
-    uint64_t packed;   /* bytes that the best placement found takes */
+    uint64_t alive;  /* bytes, the most at once: no placement needs less */
+    bool known;      /* else there are more than MT_PACKING_MOST lifetimes */
+    uint64_t packed; /* bytes that the best placement found takes */
     size_t lifetimes;
 };
 #define MT_PACKING_MOST 10000

@@ -33,9 +33,10 @@ enum mt_fit_law {
     MT_FIT_CONSTANT,
     MT_FIT_LINEAR,
     MT_FIT_QUADRATIC,
-    MT_FIT_STEPS,   /* a line within one hundredth: rounded inside a library */
-    MT_FIT_UNCONFIRMED, /* a line through two recordings, not in proportion, that no third confirms */
-    MT_FIT_UNKNOWN, /* no law: chosen by a library, or seen in one recording alone */
+    MT_FIT_STEPS,       /* a line within one hundredth: rounded inside a library */
+    MT_FIT_UNCONFIRMED, /* a line through two recordings, not in proportion, that no third confirms
+                         */
+    MT_FIT_UNKNOWN,     /* no law: chosen by a library, or seen in one recording alone */
     MT_FIT_LAWS
 };
 
@@ -58,7 +59,7 @@ struct mt_fit_stack {
     uint32_t stack; /* of the base */
     enum mt_fit_law law;
     uint64_t count;
-    bool alone; /* no other recording has its first call */
+    bool alone;      /* no other recording has its first call */
     double per_unit; /* bytes that its largest call grows by a unit of size, at the base's size */
     uint64_t bytes;  /* of its largest call in the base */
 };

@@ -4,8 +4,8 @@
  * the cost grows with what differs, which is little between two runs of one program.
  *
  * Many calls share a stack, or have none, so that the stack alone pairs the wrong ones where a path
- * differs. Sizes tell more: first calls are paired that stay, grow in proportion, or with the square
- * of it; then, in the gaps between these, calls that grow by less than in proportion.
+ * differs. Sizes tell more: first calls are paired that stay, grow in proportion, or with the
+ * square of it; then, in the gaps between these, calls that grow by less than in proportion.
  */
 #include <math.h>
 #include <string.h>
@@ -21,8 +21,8 @@
 struct aligner {
     const struct call *a, *b;
     size_t n, m;
-    double grown; /* times that the program of b is as large as that of a */
-    bool loose;   /* whatever grows by no more than in proportion is a pair */
+    double grown;   /* times that the program of b is as large as that of a */
+    bool loose;     /* whatever grows by no more than in proportion is a pair */
     int32_t *reach; /* of the current round, by diagonal + MOST_DIFFERENCES + 1: how far in a */
     MT_VEC(int32_t) rounds; /* of round d: the 2 d + 1 reaches it began with */
 };
@@ -37,12 +37,12 @@ static int kinship(const struct aligner *x, const struct call *a, const struct c
 {
     double from = (double)a->size, to = (double)b->size, grown = from * x->grown;
     bool between = (to > from) == (to < grown);
-    return a->key != b->key                  ? 0
-           : is_near(to, from)               ? 4
-           : is_near(to, grown)              ? 3
-           : is_near(to, grown * x->grown)   ? 2
-           : x->loose && between             ? 1
-                                             : 0;
+    return a->key != b->key                ? 0
+           : is_near(to, from)             ? 4
+           : is_near(to, grown)            ? 3
+           : is_near(to, grown * x->grown) ? 2
+           : x->loose && between           ? 1
+                                           : 0;
 }
 
 static bool is_pair(const struct aligner *x, const struct call *a, const struct call *b)
@@ -159,8 +159,8 @@ static enum mt_status fill_gaps(struct aligner *x, const struct calls *base,
     return MT_OK;
 }
 
-/* A run of calls that only the base has can often begin earlier as well: it is moved to where the pairs
- * are the best. [from, end) is the run. */
+/* A run of calls that only the base has can often begin earlier as well: it is moved to where the
+ * pairs are the best. [from, end) is the run. */
 static void shift_run(const struct aligner *x, const struct calls *base, const struct calls *other,
                       uint32_t *match, size_t from, size_t end)
 {

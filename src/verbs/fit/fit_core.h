@@ -8,8 +8,8 @@
 #define NO_CALL UINT32_MAX
 #define MOST_RANGE 15       /* hundredths of the peak: a wider range tells nothing */
 #define MOST_UNKNOWN 3      /* hundredths of the peak that a call on no law may have */
-#define MARGIN_OF_TWO 1.0 /* hundredths: the least range of laws that rest on two recordings */
-#define MARGIN_OF_FAR 2.5 /* hundredths: the least range far from the recordings */
+#define MARGIN_OF_TWO 1.0   /* hundredths: the least range of laws that rest on two recordings */
+#define MARGIN_OF_FAR 2.5   /* hundredths: the least range far from the recordings */
 #define SEARCH_FACTOR 65536 /* times the base's size, where the search for the largest ends */
 
 /* One allocation of a recording. */
@@ -35,13 +35,13 @@ struct mt_fit {
     uint32_t *match[MT_FIT_RECORDINGS]; /* base call -> call, NO_CALL; NULL: the same index */
     struct mt_sim *sim;                 /* of the base */
     uint8_t *laws;                      /* enum mt_fit_law of each call of the base */
-    uint8_t *mispaired;                 /* by call: a recording + 1 whose call is another, 0: none */
-    uint32_t *like;                     /* the call whose law holds for it; mostly itself */
+    uint8_t *mispaired; /* by call: a recording + 1 whose call is another, 0: none */
+    uint32_t *like;     /* the call whose law holds for it; mostly itself */
     size_t law_counts[MT_FIT_LAWS];
     enum mt_device_order order_of_addresses; /* in which most recordings come out as they were */
-    double off_low, off_high; /* what larger recordings on other paths reserved, of what is predicted
-                                 for them; 1: that */
-    uint64_t *sizes; /* of each call at the size that is looked at */
+    double off_low, off_high; /* what larger recordings on other paths reserved, of what is
+                                 predicted for them; 1: that */
+    uint64_t *sizes;          /* of each call at the size that is looked at */
     MT_VEC(struct mt_fit_stack) unknown, growing;
 };
 

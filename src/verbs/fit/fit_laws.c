@@ -18,8 +18,9 @@ struct points {
     double size[MT_FIT_RECORDINGS];
 };
 
-#define STEP_SHARE 0.01 /* of a size that a library may round away */
-#define MOST_UNCONFIRMED 10 /* a share of the calls that grow: where more are, a library chooses */
+#define STEP_SHARE 0.01     /* of a size that a library may round away */
+#define MOST_UNCONFIRMED 10 /* a share of the calls that grow: where more are, a library chooses   \
+                             */
 
 /* ---- curves ---- */
 
@@ -164,9 +165,9 @@ static void points_of(const struct mt_fit *f, size_t call, struct points *p)
     points_among(f, call, false, p);
 }
 
-/* Any two sizes lie on a line, or a parabola. Programs ask for sizes that stay or grow in proportion
- * or with the square; what does neither was added up inside a library, which a third recording has
- * to confirm. */
+/* Any two sizes lie on a line, or a parabola. Programs ask for sizes that stay or grow in
+ * proportion or with the square; what does neither was added up inside a library, which a third
+ * recording has to confirm. */
 static bool is_confirmed(const struct mt_fit *f, size_t call, const struct points *p,
                          enum mt_fit_law law)
 {
@@ -177,7 +178,8 @@ static bool is_confirmed(const struct mt_fit *f, size_t call, const struct point
         return true;
     }
     points_among(f, call, true, &all);
-    return all.n > 2 && (law == MT_FIT_QUADRATIC ? is_parabola(&all) : is_line(&all, 1, STEP_SHARE));
+    return all.n > 2 &&
+           (law == MT_FIT_QUADRATIC ? is_parabola(&all) : is_line(&all, 1, STEP_SHARE));
 }
 
 static bool is_close(double x, double y)

@@ -46,8 +46,7 @@ static enum mt_status gather(struct mt_fit *f, bool unknown, struct mt_error *er
         uint32_t stack = c->list.v[i].stack;
         const uint32_t *row = mt_idmap_find(&rows, stack);
         size_t at = unknown ? f->unknown.n : f->growing.n;
-        struct mt_fit_stack made = {
-            .stack = stack, .law = law, .alone = !mt_fit_is_shared(f, i)};
+        struct mt_fit_stack made = {.stack = stack, .law = law, .alone = !mt_fit_is_shared(f, i)};
         if (row) {
             at = *row;
         } else if (!mt_idmap_put(&rows, stack, (uint32_t)at) ||

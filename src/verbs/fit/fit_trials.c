@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recordings say of the method: in which order of addresses they come out as they were, and
- * how far off a recording is that took another path at a larger size.
+ * What the recordings say of the method: in which order of addresses they come out as they were,
+ * and how far off a recording is that took another path at a larger size.
  */
 #include "verbs/fit/fit_core.h"
 

@@ -54,8 +54,9 @@ void mt_fit_label(struct mt_buf *b, const struct mt_fit_report *v, uint32_t stac
 
 static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
 {
-    static const char *const words[MT_FIT_LAWS] = {"constant", "linear", "quadratic", "in steps",
-                                                   "on a line that no third confirms", "on no law"};
+    static const char *const words[MT_FIT_LAWS] = {
+        "constant", "linear", "quadratic", "in steps", "on a line that no third confirms",
+        "on no law"};
     const size_t *counts = mt_fit_laws(v->fit);
     struct mt_sentence s = {0};
     mt_sentence_add(&s, "  allocations by how they grow:");
@@ -71,9 +72,8 @@ static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_fit_answer *a,
                     const struct mt_fit_run *run, struct mt_buf *b)
 {
-    static const char *const words[][2] = {{"fits", "fits"},
-                                           {"out of memory", "out_of_memory"},
-                                           {"unknown", "unknown"}};
+    static const char *const words[][2] = {
+        {"fits", "fits"}, {"out of memory", "out_of_memory"}, {"unknown", "unknown"}};
     static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
     bool refused = run->verdict == MT_SIM_OUT_OF_MEMORY;
     mt_table_count(t, run->size);
@@ -150,8 +150,8 @@ static void print_largest(const struct mt_report *r, const struct mt_fit_report 
     mt_report_line(r, 4, "%s", s.text);
 }
 
-static void add_cure(struct mt_table *t, const struct mt_fit_report *v,
-                     const struct mt_sim_cure *c, struct mt_buf *b)
+static void add_cure(struct mt_table *t, const struct mt_fit_report *v, const struct mt_sim_cure *c,
+                     struct mt_buf *b)
 {
     static const char *const words[] = {"fits", "out of memory", "unknown"};
     static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
@@ -181,8 +181,8 @@ static enum mt_status print_cures(const struct mt_report *r, const struct mt_fit
         add_cure(t, v, &v->cures->list.v[i], &b);
     }
     fprintf(r->out, "\n%scures for %s %s%s, which needs %s, by replay:\n",
-            mt_color_begin(r, MT_COLOR_HEAD), v->what, mt_count_text(v->advised).s,
-            mt_color_end(r), mt_report_size(r, v->cures->reserved).s);
+            mt_color_begin(r, MT_COLOR_HEAD), v->what, mt_count_text(v->advised).s, mt_color_end(r),
+            mt_report_size(r, v->cures->reserved).s);
     if (v->cures->list.n == 0) {
         mt_report_line(r, 4, "  none of those that were tried reserves less");
     }

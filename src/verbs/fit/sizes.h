@@ -21,7 +21,7 @@ bool mt_fit_sizes_of_names(char *const *files, size_t n, uint64_t *sizes);
  * disagree. Errors: MT_NOMEM.
  */
 enum mt_status mt_fit_sizes_of_annotations(const struct mt_snapshot *snapshots, size_t n,
-                                           uint64_t *sizes, bool *found,
-                                           struct mt_error *err) MT_NODISCARD;
+                                           uint64_t *sizes, bool *found, struct mt_error *err)
+    MT_NODISCARD;
 
 #endif

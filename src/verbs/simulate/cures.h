@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The usual cures for too little memory, each proven by a replay of the program as it would be then:
- * other settings, logits in pieces, a smaller evaluation batch, calls that are computed again in the
- * backward pass.
+ * The usual cures for too little memory, each proven by a replay of the program as it would be
+ * then: other settings, logits in pieces, a smaller evaluation batch, calls that are computed again
+ * in the backward pass.
  */
 #ifndef MEMTOOL_VERBS_SIMULATE_CURES_H
 #define MEMTOOL_VERBS_SIMULATE_CURES_H
@@ -11,11 +11,11 @@
 #include "verbs/simulate/simulate.h"
 
 enum mt_sim_cure_kind { /* the cheapest first */
-    MT_SIM_CURE_SETTINGS,
-    MT_SIM_CURE_LOGITS,     /* the largest requests of the loss in eighths */
-    MT_SIM_CURE_EVALUATION, /* what evaluation asks for, halved */
-    MT_SIM_CURE_RECOMPUTE,
-    MT_SIM_CURE_KINDS
+                        MT_SIM_CURE_SETTINGS,
+                        MT_SIM_CURE_LOGITS,     /* the largest requests of the loss in eighths */
+                        MT_SIM_CURE_EVALUATION, /* what evaluation asks for, halved */
+                        MT_SIM_CURE_RECOMPUTE,
+                        MT_SIM_CURE_KINDS
 };
 
 struct mt_sim_cure {
@@ -32,8 +32,9 @@ struct mt_sim_cure {
 struct mt_sim_cures {
     uint64_t reserved; /* bytes, the peak without any; without bounds where that does not fit */
     enum mt_sim_verdict verdict;
-    MT_VEC(struct mt_sim_cure) list; /* that fit or reserve less: those that fit, the cheapest first;
-                                        then the others, the least reserved first */
+    MT_VEC(struct mt_sim_cure)
+    list; /* that fit or reserve less: those that fit, the cheapest first;
+             then the others, the least reserved first */
 };
 
 struct mt_sim_patient {

@@ -318,7 +318,8 @@ enum mt_status mt_report_simulate_text(const struct mt_report *r, const struct m
 }
 
 #define CSV_FIGURES                                                                                \
-    "device,verdict,reserved_bytes,change_bytes,unused_share,allocated_bytes,over_share,hit_share,"  \
+    "device,verdict,reserved_bytes,change_bytes,unused_share,allocated_bytes,over_share,hit_"      \
+    "share,"                                                                                       \
     "calls,retries,ooms"
 
 enum mt_status mt_report_simulate_csv(const struct mt_report *r, const struct mt_sim_result *v,

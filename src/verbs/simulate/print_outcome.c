@@ -353,8 +353,7 @@ static void print_ideal(const struct mt_report *r, const struct mt_sim_result *v
     if (!x->alive) {
         return;
     }
-    mt_sentence_add(&s, "  OVER is above what is alive at once, %s",
-                    mt_report_size(r, x->alive).s);
+    mt_sentence_add(&s, "  OVER is above what is alive at once, %s", mt_report_size(r, x->alive).s);
     if (v->n_edits) {
         mt_sentence_add(&s, " in the edited program");
     }

@@ -3,8 +3,9 @@
  * The best of all sensible settings. A short recording is replayed under all combinations of all
  * values. Of a long one the first values of each key are tried, all combinations or key by key: the
  * key that brings most is kept, then the next is sought, until none brings anything; then the other
- * values take the place of those in the best ones. max_split_size_mb is not tried beside expandable_segments:
- * blocks beyond it are then never used again, and reserved memory grows without bound.
+ * values take the place of those in the best ones. max_split_size_mb is not tried beside
+ * expandable_segments: blocks beyond it are then never used again, and reserved memory grows
+ * without bound.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,11 +24,10 @@ static const struct axis {
     const char *values[MOST_VALUES];
 } AXES[] = {
     {"expandable_segments", false, 2, {"", "True"}},
-    {"max_split_size_mb",
-     false,
-     8,
-     {"",   "21", "32", "64", "128", "256", "512", "1024", "22",  "24",  "28",  "36",  "40", "44",
-      "48", "56", "72", "80", "96",  "112", "160", "192",  "224", "288", "320", "384", "448", "768"}},
+    {"max_split_size_mb", false, 8, {"",     "21",  "32",  "64",  "128", "256", "512",
+                                     "1024", "22",  "24",  "28",  "36",  "40",  "44",
+                                     "48",   "56",  "72",  "80",  "96",  "112", "160",
+                                     "192",  "224", "288", "320", "384", "448", "768"}},
     {"roundup_power2_divisions", false, 5, {"", "2", "4", "8", "16"}},
     {"large_segment_size_mb", false, 4, {"", "12", "40", "64", "16", "32", "128"}},
     {"garbage_collection_threshold", true, 3, {"", "0.6", "0.8"}},
@@ -64,8 +64,7 @@ static unsigned keys_of(const struct choice *c)
 static bool is_sensible(const struct search *s, const struct choice *c)
 {
     for (size_t i = 0; i < N_AXES; i++) {
-        if (!has_value(s, i, c->at[i]) ||
-            (c->at[i] > 0 && AXES[i].with_limit && !s->has_limit)) {
+        if (!has_value(s, i, c->at[i]) || (c->at[i] > 0 && AXES[i].with_limit && !s->has_limit)) {
             return false;
         }
     }

@@ -117,8 +117,8 @@ struct mt_sim_run {
     struct mt_sim_bound limit, capacity; /* that it ran under */
     struct mt_alloc_stats stats;
     uint64_t requests;
-    uint64_t empty_caches;   /* calls of empty_cache that freed something */
-    struct mt_sim_peak peak; /* of reserved bytes */
+    uint64_t empty_caches;    /* calls of empty_cache that freed something */
+    struct mt_sim_peak peak;  /* of reserved bytes */
     uint64_t reserved_before; /* bytes, the peak of the first two thirds */
     uint32_t allocated_peak_event;
     MT_VEC(struct mt_sim_oom) ooms; /* the first MT_SIM_OOMS of them */
@@ -160,8 +160,8 @@ size_t mt_sim_calls(const struct mt_sim *sim);
  * borrowed); NULL: as recorded. */
 void mt_sim_set_sizes(struct mt_sim *sim, const uint64_t *sizes);
 /* The same for good, copied: edits that follow start from them. Errors: MT_NOMEM. */
-enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes,
-                                 struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes, struct mt_error *err)
+    MT_NODISCARD;
 /* The bounds of the what-ifs from now on, in bytes; 0: none. */
 void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity);
 /* Where what-ifs find their segments from now on. */
@@ -184,13 +184,13 @@ enum { MT_SIM_EDIT_SIZES = 3 };
 struct mt_sim_edit {
     enum mt_sim_edit_kind kind;
     uint64_t sizes[MT_SIM_EDIT_SIZES]; /* only allocations of these bytes; all 0: of any */
-    double factor;        /* above 0 */
-    const bool *stacks;   /* by stack id: matches; borrowed until the edit is made */
-    const char *pattern;  /* for print; borrowed as long as the runs */
-    uint64_t allocations; /* out: that match */
-    uint64_t calls;       /* out: RECOMPUTE, OFFLOAD, FREE_EARLY */
-    uint64_t changed;     /* out: allocations that were changed */
-    uint64_t bytes;       /* out: their requests, as recorded */
+    double factor;                     /* above 0 */
+    const bool *stacks;                /* by stack id: matches; borrowed until the edit is made */
+    const char *pattern;               /* for print; borrowed as long as the runs */
+    uint64_t allocations;              /* out: that match */
+    uint64_t calls;                    /* out: RECOMPUTE, OFFLOAD, FREE_EARLY */
+    uint64_t changed;                  /* out: allocations that were changed */
+    uint64_t bytes;                    /* out: their requests, as recorded */
 };
 /* Changes the program of all what-ifs from now on; after mt_sim_replay, which must not be called
  * again. Edits add up in the order in which they are made. Errors: MT_NOMEM, MT_LIMIT. */
@@ -198,8 +198,8 @@ enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, st
     MT_NODISCARD;
 
 /* How little memory the lifetimes of the program could do with, as it is now. Errors: MT_NOMEM. */
-enum mt_status mt_sim_ideal(const struct mt_sim *sim, struct mt_packing *out,
-                            struct mt_error *err) MT_NODISCARD;
+enum mt_status mt_sim_ideal(const struct mt_sim *sim, struct mt_packing *out, struct mt_error *err)
+    MT_NODISCARD;
 
 /* The recorded settings. */
 const struct mt_alloc_settings *mt_sim_settings(const struct mt_sim *sim);

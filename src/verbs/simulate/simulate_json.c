@@ -133,8 +133,7 @@ static void put_edits(struct mt_put *p, cJSON *run, const struct mt_sim_result *
         const struct mt_sim_edit *e = &v->edits[i];
         struct mt_buf b = {0};
         mt_buf_printf(&b, "%s:%s", mt_sim_edit_word(e->kind), e->pattern);
-        mt_put_item(p, names, NULL,
-                    mt_json_str_item(b.failed ? MT_STR("") : mt_buf_view(&b)));
+        mt_put_item(p, names, NULL, mt_json_str_item(b.failed ? MT_STR("") : mt_buf_view(&b)));
         p->failed |= b.failed;
         mt_buf_release(&b);
     }

@@ -41,8 +41,7 @@ struct rewrite {
     struct mt_error *err;
 };
 
-enum mt_status mt_rewrite_begin(struct rewrite *r, const struct mt_sim *sim,
-                                struct mt_error *err)
+enum mt_status mt_rewrite_begin(struct rewrite *r, const struct mt_sim *sim, struct mt_error *err)
     MT_NODISCARD;
 /* Adds a copy of op `like`, of this kind and slot, before op `at`. */
 enum mt_status mt_rewrite_add(struct rewrite *r, size_t at, size_t like, enum op_kind kind,

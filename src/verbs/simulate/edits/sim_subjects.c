@@ -14,9 +14,9 @@
 #include "support/checked.h"
 #include "torch/frame_class.h"
 
-#define MOST_FRAMES 32     /* the heaviest frames that are looked at */
-#define MOST_RECOMPUTED 4  /* and tried */
-#define LEAST_SHARE 20     /* logits below a twentieth of the peak bring little */
+#define MOST_FRAMES 32    /* the heaviest frames that are looked at */
+#define MOST_RECOMPUTED 4 /* and tried */
+#define LEAST_SHARE 20    /* logits below a twentieth of the peak bring little */
 
 struct weight {
     uint32_t frame;
@@ -26,8 +26,8 @@ struct weight {
 struct finder {
     const struct mt_sim *sim;
     struct mt_sim_subjects *out;
-    struct rewrite ops;    /* who frees what, and sizes */
-    uint64_t *by_stack;    /* bytes alive at the peak */
+    struct rewrite ops; /* who frees what, and sizes */
+    uint64_t *by_stack; /* bytes alive at the peak */
     uint64_t peak;
     struct weight *frames; /* by frame id, then the heaviest first */
     struct mt_error *err;

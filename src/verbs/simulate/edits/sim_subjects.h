@@ -9,7 +9,7 @@
 struct mt_sim_subject {
     enum mt_sim_cure_kind kind;
     uint32_t frame;
-    bool *stacks;                       /* by stack id, owned */
+    bool *stacks;                      /* by stack id, owned */
     uint64_t sizes[MT_SIM_EDIT_SIZES]; /* these alone, the first the largest of the loss; 0: all */
 };
 
