@@ -65,13 +65,26 @@ static void say_snapshot(struct mt_triage *t, const struct mt_snapshot *s)
     say(t, list, n, 64 * MT_MIB, "At the snapshot's end");
 }
 
+/* nn.DataParallel: a line of the log says so, or its file is among the snapshot's frames. */
+static bool is_data_parallel(const struct mt_triage *t)
+{
+    const struct mt_snapshot *s = t->shot ? t->shot->snapshot : NULL;
+    for (size_t i = 1; s && i < s->n_frames; i++) {
+        struct mt_str path = mt_frame_path(s, &s->frames[i]);
+        if (mt_str_equal(mt_str_basename(path), MT_STR("data_parallel.py"))) {
+            return true;
+        }
+    }
+    return t->facts.notes && t->facts.notes->said[MT_SAID_DATA_PARALLEL].known;
+}
+
 void mt_evidence_balance(struct mt_triage *t)
 {
     say_cards(t);
     if (t->shot) {
         say_snapshot(t, t->shot->snapshot);
     }
-    if (t->facts.notes && t->facts.notes->said[MT_SAID_DATA_PARALLEL].known) {
+    if (is_data_parallel(t)) {
         mt_evidence_add(t, "DataParallel gathers the outputs on its first device, which therefore "
                            "holds more than the others.");
     }
