@@ -9,6 +9,7 @@
 
 #include "snapshot/read/read.h"
 #include "verbs/fit/fit_core.h"
+#include "verbs/fit/sizes.h"
 
 static struct mt_error err;
 
@@ -50,6 +51,62 @@ START_TEST(the_longest_common_sequence_is_found)
     ck_assert_uint_eq(counted, n);
     mt_vec_release(&base.list);
     mt_vec_release(&other.list);
+}
+END_TEST
+
+/* Two that stay and two that grow, of one key; the larger program has two calls more. */
+START_TEST(sizes_tell_which_calls_are_pairs)
+{
+    static const uint64_t small[] = {500, 4000, 500, 4000},
+                          large[] = {500, 8000, 500, 24, 500, 8000};
+    static const uint32_t wanted[] = {0, 1, 2, NO_CALL, NO_CALL, 3};
+    struct calls base = {{0}, 0, 8}, other = {{0}, 0, 4};
+    uint32_t match[6];
+    size_t n;
+    for (size_t i = 0; i < MT_COUNT(large); i++) {
+        struct call one = {1, large[i], 0};
+        ck_assert(mt_vec_push(&base.list, one));
+    }
+    for (size_t i = 0; i < MT_COUNT(small); i++) {
+        struct call one = {1, small[i], 0};
+        ck_assert(mt_vec_push(&other.list, one));
+    }
+    ck_assert_int_eq(mt_fit_align(&base, &other, match, &n, &err), MT_OK);
+    ck_assert_uint_eq(n, 4);
+    for (size_t i = 0; i < MT_COUNT(wanted); i++) {
+        ck_assert_uint_eq(match[i], wanted[i]);
+    }
+    mt_vec_release(&base.list);
+    mt_vec_release(&other.list);
+}
+END_TEST
+
+static const struct {
+    const char *texts[3];
+    size_t n;
+    uint64_t sizes[3]; /* 0: none */
+} NAMES[] = {
+    {{"b2.pickle", "b3.pickle", "b10.pickle"}, 3, {2, 3, 10}},
+    {{"run7-seq64-1.gz", "run7-seq128-1.gz", ""}, 2, {64, 128, 0}},
+    {{"a2-b3", "a4-b6", ""}, 2, {0, 0, 0}},                /* two numbers change */
+    {{"b2", "b2", ""}, 2, {0, 0, 0}},                      /* none does */
+    {{"b2", "c3", ""}, 2, {0, 0, 0}},                      /* other words */
+    {{"b0", "b3", ""}, 2, {0, 0, 0}},                      /* no size */
+    {{"b2", "b9999999999999999999999", ""}, 2, {0, 0, 0}}, /* too large */
+};
+
+START_TEST(sizes_are_the_number_that_changes)
+{
+    struct mt_str texts[3];
+    uint64_t sizes[3];
+    for (size_t i = 0; i < 3; i++) {
+        texts[i] = mt_str_from(NAMES[_i].texts[i]);
+    }
+    bool found = mt_fit_sizes_in(texts, NAMES[_i].n, sizes);
+    ck_assert(found == (NAMES[_i].sizes[0] > 0));
+    for (size_t i = 0; found && i < NAMES[_i].n; i++) {
+        ck_assert_uint_eq(sizes[i], NAMES[_i].sizes[i]);
+    }
 }
 END_TEST
 
@@ -155,6 +212,8 @@ int main(void)
 {
     TCase *t = tcase_create("fit");
     tcase_add_loop_test(t, the_longest_common_sequence_is_found, 0, (int)MT_COUNT(PAIRS));
+    tcase_add_test(t, sizes_tell_which_calls_are_pairs);
+    tcase_add_loop_test(t, sizes_are_the_number_that_changes, 0, (int)MT_COUNT(NAMES));
     tcase_add_loop_test(t, sizes_go_on_the_law_that_they_meet, 0, (int)MT_COUNT(LAWS));
     tcase_add_test(t, predictions_are_what_pytorch_reserved);
     tcase_set_timeout(t, 60);
