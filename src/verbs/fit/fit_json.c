@@ -72,7 +72,6 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_fit_answer *a
                     const struct mt_fit_run *run)
 {
     cJSON *o = mt_put_object(p, list, NULL);
-    static const char *const verdicts[] = {"fits", "out_of_memory", "unknown"};
     bool refused = run->verdict == MT_SIM_OUT_OF_MEMORY;
     mt_put_u64(p, o, "size", run->size);
     mt_put_str(p, o, "conf", a->recorded ? MT_STR("") : a->conf);
@@ -80,7 +79,7 @@ static void put_run(struct mt_put *p, cJSON *list, const struct mt_fit_answer *a
     mt_put_known(p, o, "reserved_low_bytes", run->known, run->low);
     mt_put_known(p, o, "reserved_high_bytes", run->known, run->high);
     mt_put_known(p, o, "requested_peak_bytes", run->known, run->requested);
-    mt_put_text(p, o, "verdict", verdicts[run->verdict]);
+    mt_put_text(p, o, "verdict", mt_fit_verdict(run->verdict));
     mt_put_known(p, o, "refused_bytes", refused && run->refused, run->refused);
 }
 
@@ -106,7 +105,6 @@ static void put_largest(struct mt_put *p, cJSON *list, const struct mt_fit_repor
 
 static void put_advice(struct mt_put *p, cJSON *root, const struct mt_fit_report *v)
 {
-    static const char *const verdicts[] = {"fits", "out_of_memory", "unknown"};
     cJSON *o = mt_put_object(p, root, "advice");
     mt_put_known(p, o, "size", v->advised > 0, v->advised);
     mt_put_known(p, o, "reserved_peak_bytes", v->advised > 0, v->cures->reserved);
@@ -123,7 +121,7 @@ static void put_advice(struct mt_put *p, cJSON *root, const struct mt_fit_report
         mt_put_u64(p, one, "reserved_peak_bytes", c->reserved);
         mt_put_i64(p, one, "brings_bytes", (int64_t)(v->cures->reserved - c->reserved));
         mt_put_u64(p, one, "device_calls", c->device_calls);
-        mt_put_text(p, one, "verdict", verdicts[c->verdict]);
+        mt_put_text(p, one, "verdict", mt_fit_verdict(c->verdict));
         mt_buf_release(&b);
     }
 }

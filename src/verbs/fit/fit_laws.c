@@ -18,9 +18,10 @@ struct points {
     double size[MT_FIT_RECORDINGS];
 };
 
-#define STEP_SHARE 0.01     /* of a size that a library may round away */
-#define MOST_UNCONFIRMED 10 /* a share of the calls that grow: where more are, a library chooses   \
-                             */
+#define STEP_SHARE 0.01 /* of a size that a library may round away */
+#define MOST_UNCONFIRMED                                                                           \
+    10 /* a share of the calls that grow: where more are, a library chooses                        \
+        */
 
 /* ---- curves ---- */
 

@@ -69,12 +69,23 @@ static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
     mt_report_line(r, 4, "%s", s.text);
 }
 
+const char *mt_fit_verdict(enum mt_sim_verdict verdict)
+{
+    static const char *const words[] = {"fits", "out_of_memory", "unknown"};
+    return words[verdict];
+}
+
+static void add_verdict(struct mt_table *t, const struct mt_report *r, enum mt_sim_verdict verdict)
+{
+    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
+    bool spaced = verdict == MT_SIM_OUT_OF_MEMORY && !r->separator;
+    mt_table_cell_color(t, colors[verdict], "%s",
+                        spaced ? "out of memory" : mt_fit_verdict(verdict));
+}
+
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_fit_answer *a,
                     const struct mt_fit_run *run, struct mt_buf *b)
 {
-    static const char *const words[][2] = {
-        {"fits", "fits"}, {"out of memory", "out_of_memory"}, {"unknown", "unknown"}};
-    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
     bool refused = run->verdict == MT_SIM_OUT_OF_MEMORY;
     mt_table_count(t, run->size);
     const uint64_t figures[] = {run->reserved, run->low, run->high, run->requested};
@@ -85,7 +96,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
             mt_table_cell(t, "%s", r->separator ? "" : i == 0 && !refused ? "unknown" : "-");
         }
     }
-    mt_table_cell_color(t, colors[run->verdict], "%s", words[run->verdict][r->separator != 0]);
+    add_verdict(t, r, run->verdict);
     mt_buf_reset(b);
     mt_text_safe(b, a->conf);
     mt_table_cell(t, "%s%s", a->recorded ? "as recorded" : "",
@@ -150,12 +161,10 @@ static void print_largest(const struct mt_report *r, const struct mt_fit_report 
     mt_report_line(r, 4, "%s", s.text);
 }
 
-static void add_cure(struct mt_table *t, const struct mt_fit_report *v, const struct mt_sim_cure *c,
-                     struct mt_buf *b)
+static void add_cure(struct mt_table *t, const struct mt_report *r, const struct mt_fit_report *v,
+                     const struct mt_sim_cure *c, struct mt_buf *b)
 {
-    static const char *const words[] = {"fits", "out of memory", "unknown"};
-    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
-    mt_table_cell_color(t, colors[c->verdict], "%s", words[c->verdict]);
+    add_verdict(t, r, c->verdict);
     mt_table_size(t, c->reserved);
     mt_table_delta(t, (int64_t)(c->reserved - v->cures->reserved));
     mt_table_count(t, c->device_calls);
@@ -178,7 +187,7 @@ static enum mt_status print_cures(const struct mt_report *r, const struct mt_fit
     mt_table_column(t, "CALLS", MT_RIGHT);
     mt_table_column(t, "CURE", MT_LEFT);
     for (size_t i = 0; i < v->cures->list.n; i++) {
-        add_cure(t, v, &v->cures->list.v[i], &b);
+        add_cure(t, r, v, &v->cures->list.v[i], &b);
     }
     fprintf(r->out, "\n%scures for %s %s%s, which needs %s, by replay:\n",
             mt_color_begin(r, MT_COLOR_HEAD), v->what, mt_count_text(v->advised).s, mt_color_end(r),

@@ -219,6 +219,32 @@ static void add_over(struct mt_table *t, const struct mt_report *r, const struct
     }
 }
 
+/* What a run costs, as far as a replay tells. */
+static void add_price(struct mt_table *t, const struct mt_report *r, const struct mt_sim_run *run)
+{
+    const struct mt_alloc_stats *s = &run->stats;
+    bool replayed = !run->of_trace;
+    if (replayed && has_hits(r)) {
+        mt_table_cell(t, "%s", mt_share_text(r, s->hits, s->searches).s);
+    } else {
+        add_unknown(t, r, has_hits(r));
+    }
+    mt_table_count(t, s->num_device_alloc + s->num_device_free);
+    if (replayed) {
+        mt_table_count(t, s->num_alloc_retries);
+    } else {
+        add_unknown(t, r, 1);
+    }
+    mt_table_count(t, run->n_ooms);
+    if (r->verbose && replayed) {
+        mt_table_count(t, s->releases);
+        mt_table_count(t, s->garbage_collections);
+        mt_table_count(t, s->num_sync_all_streams);
+    } else if (r->verbose) {
+        add_unknown(t, r, 3);
+    }
+}
+
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_sim_result *v,
                     size_t i, struct mt_buf *b)
 {
@@ -245,25 +271,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     if (has_hits(r)) {
         add_over(t, r, run, mt_sim_ideal_of(v, run));
     }
-    if (replayed && has_hits(r)) {
-        mt_table_cell(t, "%s", mt_share_text(r, s->hits, s->searches).s);
-    } else {
-        add_unknown(t, r, has_hits(r));
-    }
-    mt_table_count(t, s->num_device_alloc + s->num_device_free);
-    if (replayed) {
-        mt_table_count(t, s->num_alloc_retries);
-    } else {
-        add_unknown(t, r, 1);
-    }
-    mt_table_count(t, run->n_ooms);
-    if (r->verbose && replayed) {
-        mt_table_count(t, s->releases);
-        mt_table_count(t, s->garbage_collections);
-        mt_table_count(t, s->num_sync_all_streams);
-    } else if (r->verbose) {
-        add_unknown(t, r, 3);
-    }
+    add_price(t, r, run);
     add_settings(t, run, v, b);
 }
 
