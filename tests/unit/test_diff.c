@@ -81,10 +81,10 @@ START_TEST(moved_lines)
     ck_assert_uint_eq(d.rows.n, 3);
     ck_assert_uint_eq(d.rows.v[0].before, 1024); /* the second with the second */
     ck_assert_uint_eq(d.rows.v[0].after, 1536);
-    ck_assert(d.rows.v[0].moved);
+    ck_assert(d.rows.v[0].match == MT_DIFF_MOVED);
     ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_NEW); /* line 90 has nothing left to go with */
     ck_assert_int_eq(d.rows.v[2].status, MT_DIFF_SAME);
-    ck_assert(d.rows.v[2].moved);
+    ck_assert(d.rows.v[2].match == MT_DIFF_MOVED);
     done();
 }
 END_TEST
@@ -101,7 +101,35 @@ START_TEST(nearest_lines_go_together)
     ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_GONE);
     ck_assert_uint_eq(d.rows.v[0].before, 512);
     ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_SAME);
-    ck_assert(d.rows.v[1].moved);
+    ck_assert(d.rows.v[1].match == MT_DIFF_MOVED);
+    done();
+}
+END_TEST
+
+/* A stack of the program through a library: alike by the program's own frames and what was called,
+ * where one file has one. */
+static uint32_t through(struct make *m, const char *library, int32_t own_line)
+{
+    const struct make_frame frames[] = {{"train.py", own_line, "step"},
+                                        {library, 7, "_call_impl"},
+                                        {"net.py", 3, "forward"},
+                                        {"/x/site-packages/torch/nn/functional.py", 9, "linear"}};
+    return make_stack_of(m, frames, MT_COUNT(frames));
+}
+
+START_TEST(other_library_frames)
+{
+    const char *ddp = "/x/site-packages/torch/nn/parallel/distributed.py";
+    const char *fsdp = "/x/site-packages/torch/nn/modules/module.py";
+    begin();
+    make_block(&a, 512, MT_BLOCK_ALLOCATED, 512, through(&a, ddp, 1));
+    make_block(&b, 1024, MT_BLOCK_ALLOCATED, 1024, through(&b, fsdp, 1));
+    make_block(&a, 4096, MT_BLOCK_ALLOCATED, 4096, through(&a, ddp, 2)); /* another line */
+    compare();
+    ck_assert_uint_eq(d.rows.n, 2);
+    ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_GONE);
+    ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_CHANGED);
+    ck_assert_int_eq(d.rows.v[1].match, MT_DIFF_REROUTED);
     done();
 }
 END_TEST
@@ -139,7 +167,7 @@ START_TEST(exact_comes_first)
     ck_assert_uint_eq(d.rows.n, 2);
     ck_assert_int_eq(d.rows.v[0].status, MT_DIFF_GONE);
     ck_assert_int_eq(d.rows.v[1].status, MT_DIFF_SAME);
-    ck_assert(!d.rows.v[1].moved);
+    ck_assert(d.rows.v[1].match != MT_DIFF_MOVED);
     done();
 }
 END_TEST
@@ -167,5 +195,5 @@ START_TEST(segments)
 }
 END_TEST
 
-UNIT_MAIN("diff", new_gone_changed_same, moved_lines, nearest_lines_go_together, names,
-          exact_comes_first, segments)
+UNIT_MAIN("diff", new_gone_changed_same, moved_lines, nearest_lines_go_together,
+          other_library_frames, names, exact_comes_first, segments)

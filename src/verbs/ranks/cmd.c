@@ -6,7 +6,7 @@
 #include "cli/output/flame_picture.h"
 #include "support/mem.h"
 #include "verbs/ranks/gather.h"
-#include "verbs/ranks/picture.h"
+#include "verbs/ranks/heat_map.h"
 #include "verbs/ranks/print.h"
 
 struct ranks_settings {

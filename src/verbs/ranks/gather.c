@@ -17,10 +17,12 @@
 #include "heap/walk/cut_trace.h"
 #include "heap/walk/query.h"
 #include "snapshot/read/read.h"
+#include "support/units.h"
 #include "verbs/ranks/print.h"
 
 /* More threads would need more memory; below so many bytes in all one is enough. */
-enum { MOST_THREADS = 4, WORTH_THREADS = 32 << 20 };
+enum { MOST_THREADS = 4 };
+#define WORTH_THREADS (32 * MT_MIB)
 
 /* A file as a thread has read it. */
 struct part {

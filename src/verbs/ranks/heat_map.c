@@ -4,7 +4,7 @@
  * else each row goes from its own first event to its last. Neighbours of one shade are one
  * rectangle.
  */
-#include "verbs/ranks/picture.h"
+#include "verbs/ranks/heat_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

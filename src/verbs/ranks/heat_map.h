@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The ranks in one picture: memory over time as a heat map, a row a rank, and their peaks beside
  * it. */
-#ifndef MEMTOOL_VERBS_RANKS_PICTURE_H
-#define MEMTOOL_VERBS_RANKS_PICTURE_H
+#ifndef MEMTOOL_VERBS_RANKS_HEAT_MAP_H
+#define MEMTOOL_VERBS_RANKS_HEAT_MAP_H
 
 #include "draw/plot.h"
 #include "print/report.h"
