@@ -243,6 +243,24 @@ static enum mt_status print_outlier(const struct mt_report *r, const struct mt_r
 
 /* ---- is the job whole ---- */
 
+/* Files of several jobs in one folder; the ranks are sorted. */
+static void say_doubled(struct mt_buf *b, const struct mt_ranks *ranks)
+{
+    size_t doubled = 0;
+    int64_t first = -1;
+    for (size_t i = 1; i < ranks->ranks.n; i++) {
+        if (ranks->ranks.v[i].rank == ranks->ranks.v[i - 1].rank) {
+            first = doubled++ ? first : ranks->ranks.v[i].rank;
+        }
+    }
+    if (doubled) {
+        mt_buf_printf(b,
+                      "%sSeveral files have the number of rank %" PRId64 "%s: they may be of "
+                      "several jobs, and are compared all together",
+                      b->n ? "\n" : "", first, doubled > 1 ? ", and of others" : "");
+    }
+}
+
 static bool print_missing(const struct mt_report *r, const struct mt_ranks *ranks)
 {
     struct mt_buf b = {0};
@@ -271,6 +289,7 @@ static bool print_missing(const struct mt_report *r, const struct mt_ranks *rank
         mt_text_safe(&b, mt_str_basename(spare->instead));
         mt_buf_text(&b, ", which stands for it");
     }
+    say_doubled(&b, ranks);
     if (b.n) {
         mt_buf_char(&b, '\n');
         mt_report_lines(r, mt_buf_view(&b).p);

@@ -27,3 +27,5 @@ cp "$TESTDATA/good/frag_oom.pickle" rank1.pickle
 cp "$TESTDATA/good/graphs.pickle" rank0.signal.2.pickle
 cp "$TESTDATA/good/graphs.pickle" rank0.pickle
 "$MEMTOOL" ranks rank?.signal* rank?.exit* rank?.pickle | head -8
+# Two jobs in one folder.
+"$MEMTOOL" ranks "$TESTDATA"/jobs/ddp_rank?.pickle.gz "$TESTDATA"/jobs/fsdp_rank?.pickle.gz | sed -n 1,2p
