@@ -168,6 +168,7 @@ static enum mt_status story(struct meta *m, const struct mt_replay *r)
     enum mt_status status = mt_page_story_init(&s, r, &style, m->err);
     if (status == MT_OK) {
         bands(m, &s);
+        text(m, "doubt", mt_buf_view(&s.doubt));
         text(m, "growth", mt_buf_view(&s.growth));
         text(m, "oom", mt_buf_view(&s.oom));
         number(m, "limit", s.limit.below);

@@ -10,6 +10,7 @@
 static void say(struct mt_page_story *story, const struct mt_trace_panel *p,
                 const struct mt_plot_style *style)
 {
+    (void)mt_trace_say_doubt(&story->doubt, p);
     (void)mt_trace_say_growth(&story->growth, style, p, style->size);
     if (p->timeline->ooms.n == 0) {
         return;
@@ -73,7 +74,8 @@ enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_r
             p.limit = story->limit;
         }
         say(story, &p, style);
-        bool failed = story->growth.failed || story->oom.failed || story->limit_text.failed;
+        bool failed = story->growth.failed || story->doubt.failed || story->oom.failed ||
+                      story->limit_text.failed;
         status = failed ? mt_fail_nomem(err) : MT_OK;
     }
     mt_leaks_release(&leaks);
@@ -84,6 +86,7 @@ enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_r
 void mt_page_story_release(struct mt_page_story *story)
 {
     mt_vec_release(&story->bands);
+    mt_buf_release(&story->doubt);
     mt_buf_release(&story->growth);
     mt_buf_release(&story->oom);
     mt_buf_release(&story->limit_text);

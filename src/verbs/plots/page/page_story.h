@@ -14,6 +14,7 @@ struct mt_page_band {
 
 struct mt_page_story {
     MT_VEC(struct mt_page_band) bands;
+    struct mt_buf doubt;         /* why figures cannot be right; may be empty */
     struct mt_buf growth;        /* what memory does from step to step; may be empty */
     struct mt_buf oom;           /* the last out-of-memory event, and why; may be empty */
     struct mt_buf limit_text;    /* of the limit, if there is one */

@@ -62,6 +62,16 @@ const char *mt_trace_legend_title(const struct mt_trace_panel *p)
                                  : "Held at the peak";
 }
 
+bool mt_trace_say_doubt(struct mt_buf *b, const struct mt_trace_panel *p)
+{
+    const struct mt_timeline *t = p->timeline;
+    bool doubt = p->options->subject == MT_TIMELINE_MEMORY && t->peak > t->reserved_peak;
+    if (doubt) {
+        mt_buf_text(b, "more is alive than was ever reserved: events or segments are missing here");
+    }
+    return doubt;
+}
+
 void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f)
 {
     const struct mt_timeline *t = p->timeline;
@@ -80,6 +90,10 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
     }
     mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
                   mt_size_text(t->reserved_peak, f).s);
+    mt_buf_text(b, p->options->subject == MT_TIMELINE_MEMORY && t->peak > t->reserved_peak
+                       ? " \xc2\xb7 "
+                       : "");
+    (void)mt_trace_say_doubt(b, p);
     if (p->replay->n > 0) {
         mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
                       t->last - t->first == 1 ? "event" : "events");

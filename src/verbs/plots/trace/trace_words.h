@@ -18,6 +18,10 @@ bool mt_trace_is_part(const struct mt_trace_panel *p);
  * ...". */
 void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct mt_size_format f);
 
+/* "more than was ever reserved: ..." where figures cannot be right; false, and nothing said, where
+ * they can. */
+bool mt_trace_say_doubt(struct mt_buf *b, const struct mt_trace_panel *p);
+
 /* "Held at the peak", "Held then" of a part, "Alive all the time". */
 const char *mt_trace_legend_title(const struct mt_trace_panel *p);
 

@@ -1,6 +1,6 @@
 // ---- colours ----
 
-const OTHERS = { light: '#d3d9e2', dark: '#46505f' };
+const OTHERS = { light: '#c6ccd5', dark: '#434b57' };
 
 const theme = () => (document.documentElement.classList.contains('dark') ? 'dark' : 'light');
 

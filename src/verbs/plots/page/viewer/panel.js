@@ -29,7 +29,7 @@ function showFigures(app) {
     const end = app.device.n ? [element('div', 'when', 'at the end:')] : [];
     document.getElementById('figures').replaceChildren(...most.map(figure), ...end, ...(about.figures || []).map(figure));
     document.getElementById('story').replaceChildren(
-        ...[['growth', about.growth], ['oom', about.oom]].filter(([, text]) => text).map(([name, text]) => element('p', name, text)));
+        ...[['oom', about.doubt && `${about.doubt[0].toUpperCase()}${about.doubt.slice(1)}`], ['growth', about.growth], ['oom', about.oom]].filter(([, text]) => text).map(([name, text]) => element('p', name, text)));
 }
 
 function legendEntry(colour, name, under, bytes, whole, press) {
