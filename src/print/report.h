@@ -190,9 +190,9 @@ void mt_stack_label_long(struct mt_buf *b, const struct mt_snapshot *s, uint32_t
 void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack,
                     const struct mt_report *r, int indent);
 
-/* ", of fwd.py:3 forward": the call that memory of a backward pass belongs to; nothing where the file
- * does not tell. The labels above, but mt_stack_label, end with it, and mt_stack_lines with its
- * lines. */
+/* ", of fwd.py:3 forward": the call that memory of a backward pass belongs to; nothing where the
+ * file does not tell. The labels above, but mt_stack_label, end with it, and mt_stack_lines with
+ * its lines. */
 void mt_stack_label_forward(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack);
 
 /* [{name, filename, line}] of a stack, innermost first, all frames. NULL: out of memory. */

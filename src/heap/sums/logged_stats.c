@@ -160,6 +160,7 @@ struct walk {
     char path[MT_LOGGED_KEY];
     size_t path_n, begins[DEEPEST], depth;
     char closes[DEEPEST];
+    size_t base; /* how much of the path stands before the keys of memory_stats() */
 };
 
 /* "allocated_bytes": {"all": {"current": 1; OrderedDict([('all', 1 */
@@ -185,17 +186,16 @@ static void leave(struct walk *w, char c)
 
 /* The cell of a key with the keys of the dictionaries that it stands in, as many of them as it
  * takes: the figures may themselves lie in one. `text` is the longest form, in all. */
-static struct mt_logged_value *find_cell(const struct walk *w, struct mt_logged_table *t,
+static struct mt_logged_value *find_cell(struct walk *w, struct mt_logged_table *t,
                                          struct mt_str text)
 {
-    for (size_t d = 0; d < w->depth; d++) {
-        struct mt_logged_value *v =
-            cell_of(t, (struct mt_str){text.p + w->begins[d], text.n - w->begins[d]});
-        if (v) {
-            return v;
-        }
+    struct mt_logged_value *v = NULL;
+    for (size_t d = 0; !v && d <= w->depth; d++) {
+        size_t base = d < w->depth ? w->begins[d] : w->path_n;
+        v = cell_of(t, (struct mt_str){text.p + base, text.n - base});
+        w->base = v ? base : w->base;
     }
-    return cell_of(t, (struct mt_str){text.p + w->path_n, text.n - w->path_n});
+    return v;
 }
 
 static bool close_stats(struct walk *w, struct mt_logged *out)
@@ -230,6 +230,8 @@ static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *
     memcpy(text + w->path_n, p->key.p, p->key.n);
     struct mt_str key = {text, w->path_n + p->key.n};
     if (p->negative || !find_cell(w, &probe, key)) {
+        size_t base = w->base < w->path_n ? w->base : w->path_n;
+        key = (struct mt_str){key.p + base, key.n - base};
         return p->negative || take_other(w, out, key, p->value);
     }
     if (w->open && find_cell(w, &w->table, key)->present && !close_stats(w, out)) {

@@ -24,13 +24,15 @@ static void put_period(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     mt_put_known(p, o, "passes", l->periods.passes.n > 0, l->periods.passes.n);
 }
 
-static void put_slopes(struct mt_put *p, cJSON *root, const struct mt_leaks *l)
+static void put_slopes(struct mt_put *p, cJSON *root, const struct mt_snapshot *s,
+                       const struct mt_leaks *l)
 {
     bool known = l->verdict != MT_LEAK_UNKNOWN;
+    bool reserved = known && mt_source_has_reserved(&s->source);
     known ? mt_put_i64(p, root, "bytes_per_step", l->bytes_per_step)
           : mt_put_null(p, root, "bytes_per_step");
-    known ? mt_put_i64(p, root, "reserved_bytes_per_step", l->reserved_bytes_per_step)
-          : mt_put_null(p, root, "reserved_bytes_per_step");
+    reserved ? mt_put_i64(p, root, "reserved_bytes_per_step", l->reserved_bytes_per_step)
+             : mt_put_null(p, root, "reserved_bytes_per_step");
     mt_put_u64(p, root, "threshold_bytes_per_step", l->threshold);
     known && l->stacks.n ? mt_put_ratio(p, root, "fit", l->fit) : mt_put_null(p, root, "fit");
     mt_put_known(p, root, "last_peak_bytes", l->has_peak, l->last_peak);
@@ -111,7 +113,7 @@ enum mt_status mt_report_leaks_json(const struct mt_report *r, const struct mt_s
     mt_put_text(&p, root, "reason", REASON[x->leaks->reason]);
     mt_put_i64(&p, root, "device", x->leaks->device);
     put_period(&p, root, s, x->leaks);
-    put_slopes(&p, root, x->leaks);
+    put_slopes(&p, root, s, x->leaks);
     put_stacks(&p, root, r, s, x->leaks);
     put_temporary(&p, root, r, s, x->lives);
     put_pending(&p, root, r, s, x->lives);

@@ -484,7 +484,9 @@ enum mt_status mt_report_leaks_text(const struct mt_report *r, const struct mt_s
         bool level = l->live.v[0] == l->live.v[l->live.n - 1];
         print_spark(r, "live", l->live.v, l->live.n,
                     l->stacks.n || level ? &l->bytes_per_step : NULL);
-        print_spark(r, "reserved", l->reserved.v, l->reserved.n, &l->reserved_bytes_per_step);
+        if (mt_source_has_reserved(&s->source)) {
+            print_spark(r, "reserved", l->reserved.v, l->reserved.n, &l->reserved_bytes_per_step);
+        }
         if (fit > 0) {
             mt_report_line(r, 4, "  fit %.3f (1 is a straight line)", fit);
         }

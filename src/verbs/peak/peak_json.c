@@ -68,7 +68,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     mt_put_time(p, o, "peak_us", peak->time_us);
     mt_put_time(p, o, "since_first_us", peak->since_us);
     mt_put_u64(p, o, "preexisting_bytes", peak->preexisting_bytes);
-    mt_put_u64(p, o, "reserved_bytes", peak->reserved_bytes);
+    mt_put_known(p, o, "reserved_bytes", mt_source_has_reserved(&s->source), peak->reserved_bytes);
     mt_put_u64(p, o, "left_out", peak->left_out);
     mt_put_categories(p, o, peak->by_category, peak->sure);
     mt_put_text(p, o, "by", BY[peak->by]);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/frame.h"
 #include "cli/logged_input.h"
 #include "cli/slurp.h"
 #include "heap/walk/cut_trace.h"
@@ -88,6 +89,7 @@ static enum mt_status add_snapshot(const struct mt_gathering *g, struct mt_ranks
 {
     struct mt_filtered filtered;
     struct mt_devices devices = {0};
+    MT_TRY(mt_cli_check_told(g->cli, s, err)); /* files beside snapshots lack what is compared */
     MT_TRY(mt_snapshot_follow_trace(s, err));
     enum mt_status status = mt_filtered_init(&filtered, g->filter, s, err);
     if (status == MT_OK) {

@@ -81,7 +81,7 @@ struct mt_sim {
     struct mt_str conf;
     mt_torch_release release;
     MT_VEC(struct mt_pool_id) pools; /* those of the snapshot, then those that only segments name */
-    size_t named_pools; /* of them, what the file names; the others are inferred */
+    size_t named_pools;              /* of them, what the file names; the others are inferred */
     MT_VEC(struct op) ops;
     MT_VEC(struct pool_end) pool_ends; /* ascending */
     uint32_t n_slots;

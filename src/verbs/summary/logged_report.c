@@ -92,8 +92,7 @@ static void print_head(const struct mt_report *r, const struct mt_logged *l)
 {
     struct mt_buf b = {0};
     mt_logged_count_text(&b, l);
-    fprintf(r->out, "%s in the log\n\n",
-            b.n ? mt_buf_view(&b).p : "No table of memory_summary()");
+    fprintf(r->out, "%s in the log\n\n", b.n ? mt_buf_view(&b).p : "No table of memory_summary()");
     mt_buf_release(&b);
 }
 

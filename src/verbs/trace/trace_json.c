@@ -86,7 +86,7 @@ static void put_event(struct mt_listing *x, const struct mt_step *at, const stru
     }
     mt_line_u64(b, "alive_bytes", at->live_bytes);
     mt_line_u64(b, "alive_count", at->live_count);
-    mt_line_u64(b, "reserved_bytes", at->reserved_bytes);
+    put_known(b, "reserved_bytes", mt_source_has_reserved(&x->s->source), at->reserved_bytes);
 }
 
 void mt_listing_json_event(struct mt_listing *x, const struct mt_step *at,

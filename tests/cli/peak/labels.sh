@@ -13,3 +13,6 @@ for by in label region node; do "$MEMTOOL" peak --by $by newest.pickle | sed -n 
 "$MEMTOOL" peak --at 4 --json newest.pickle | grep -A2 forward
 "$MEMTOOL" peak --label nothing newest.pickle; echo "exit $?"
 "$MEMTOOL" peak --label '(' newest.pickle; echo "exit $?"
+"$MEMTOOL" memory --at 4 --device 0 newest.pickle | grep attn
+"$MEMTOOL" compare --at 4 --by label newest.pickle newest.pickle -n 0 | grep -e LABEL -e layers
+"$MEMTOOL" compare --at 4 --json newest.pickle newest.pickle -n 0 | grep -A1 forward_frames
