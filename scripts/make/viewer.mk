@@ -7,10 +7,10 @@ WASM := build/wasm
 # what a browser has no use for: cairo, CUDA, other processes, files that get their names at the end
 WASM_NOT := src/draw/paint/cairo_draw.c src/allocator/device/cuda_loader.c src/allocator/device/device_cuda.c \
   src/cli/process.c src/cli/output/interrupt.c src/cli/output/unfinished.c $(filter src/live/% src/verbs/capture/%,$(SOURCES))
-WASM_SOURCES := $(filter-out $(WASM_NOT),$(SOURCES)) viewer/process.c viewer/zlib.c
+WASM_SOURCES := $(filter-out $(WASM_NOT),$(SOURCES)) scripts/viewer/process.c scripts/viewer/zlib.c
 WASM_GENERATED := $(addprefix $(BUILD)/generated/,viewer.c glossary.c architectures.c)
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(WASM)/%.o) $(WASM_GENERATED:$(BUILD)/generated/%.c=$(WASM)/generated/%.o)
-WASM_FLAGS := --target=wasm32-wasi -O2 -std=c17 -Iinclude -Isrc -I$(BUILD)/generated -isystem viewer/compat -isystem $(WASM)/include \
+WASM_FLAGS := --target=wasm32-wasi -O2 -std=c17 -Iinclude -Isrc -I$(BUILD)/generated -isystem scripts/viewer/compat -isystem $(WASM)/include \
   -D_POSIX_C_SOURCE=200809L -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_PROCESS_CLOCKS -w
 
 # headers of libraries that are for this machine too, but no others of it
@@ -33,9 +33,9 @@ $(WASM)/memtool.wasm: $(WASM_OBJECTS)
 	$(Q)$(WASM_CC) --target=wasm32-wasi -O2 $^ -o $@ -Wl,--allow-undefined,--gc-sections,--strip-all,-z,stack-size=1048576 \
 	  -lwasi-emulated-mman -lwasi-emulated-signal -lwasi-emulated-process-clocks -lm
 
-$(WASM)/memtool-viewer.html: $(WASM)/memtool.wasm $(BUILD)/generated/viewer.c $(wildcard viewer/*.js viewer/*.css viewer/*.html) viewer/build
+$(WASM)/memtool-viewer.html: $(WASM)/memtool.wasm $(BUILD)/generated/viewer.c $(wildcard scripts/viewer/*.js scripts/viewer/*.css scripts/viewer/*.html) scripts/viewer/build
 	@echo "  GEN  $@"
-	$(Q)viewer/build viewer $< $(BUILD)/generated/viewer.c $@
+	$(Q)scripts/viewer/build scripts/viewer $< $(BUILD)/generated/viewer.c $@
 
 .PHONY: viewer check-viewer
 viewer: $(WASM)/memtool-viewer.html ## memtool-viewer.html: opens any file in a browser, needs no server

@@ -43,8 +43,8 @@ static bool fate_passes(const struct holder *h, uint32_t freed)
 
 static bool passes(const struct holder *h, size_t event)
 {
-    return !h->f || (fate_passes(h, h->r->partner[event]) &&
-                     mt_filtered_event(h->f, h->r->device, event));
+    return !h->f ||
+           (fate_passes(h, h->r->partner[event]) && mt_filtered_event(h->f, h->r->device, event));
 }
 
 /* A ghost that is alive at the end has a block to look at; of the others only the size is known. */
