@@ -7,7 +7,7 @@
 
 #include "cli/frame.h"
 #include "cli/logged_input.h"
-#include "print/course.h"
+#include "print/course_report.h"
 
 /* ---- numbers in names ---- */
 

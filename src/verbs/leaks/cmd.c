@@ -6,7 +6,7 @@
 #include "cli/course_input.h"
 #include "heap/findings/leaks.h"
 #include "heap/sums/logged.h"
-#include "print/course.h"
+#include "print/course_report.h"
 #include "verbs/leaks/print.h"
 
 struct leaks_settings {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How the memory of one process went: moments, slopes, stacks that grew. */
-#include "print/course.h"
+#include "print/course_report.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of how the memory of one process went, the same in leaks and summary. */
-#ifndef MEMTOOL_PRINT_COURSE_H
-#define MEMTOOL_PRINT_COURSE_H
+#ifndef MEMTOOL_PRINT_COURSE_REPORT_H
+#define MEMTOOL_PRINT_COURSE_REPORT_H
 
 #include "heap/sums/course.h"
 #include "print/report.h"
