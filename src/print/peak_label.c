@@ -4,15 +4,16 @@
 #include "heap/stacks/event_labels.h"
 #include "print/labels.h"
 
-const char *const MT_PEAK_BY_WORDS[] = {"stack",      "file",   "line", "function", "module",
-                                        "annotation", "stream", "pool", "category", "label",
-                                        "region",     "node",   NULL};
+const char *const MT_PEAK_BY_WORDS[] = {"stack",      "file",   "line",   "function", "folder",
+                                        "annotation", "stream", "pool",   "category", "label",
+                                        "region",     "node",   "module", NULL};
 
 const char *const MT_PEAK_BY_TITLES[] = {
     [MT_BY_STACK] = "WHERE",       [MT_BY_FILE] = "FILE",     [MT_BY_LINE] = "LINE",
-    [MT_BY_FUNCTION] = "FUNCTION", [MT_BY_MODULE] = "MODULE", [MT_BY_ANNOTATION] = "ANNOTATION",
+    [MT_BY_FUNCTION] = "FUNCTION", [MT_BY_FOLDER] = "FOLDER", [MT_BY_ANNOTATION] = "ANNOTATION",
     [MT_BY_STREAM] = "STREAM",     [MT_BY_POOL] = "POOL",     [MT_BY_CATEGORY] = "CATEGORY",
     [MT_BY_LABEL] = "LABEL",       [MT_BY_REGION] = "REGION", [MT_BY_NODE] = "NODE",
+    [MT_BY_MODULE] = "MODULE",
 };
 
 static void add_file(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
@@ -21,7 +22,7 @@ static void add_file(struct mt_buf *b, const struct mt_report *r, struct mt_str 
 }
 
 /* The last two folders of a path: enough to know a package by. */
-static void add_module(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
+static void add_folder(struct mt_buf *b, const struct mt_report *r, struct mt_str file)
 {
     struct mt_str base = mt_str_basename(file);
     struct mt_str folder = {file.p, file.n - base.n};
@@ -50,8 +51,8 @@ static void add_frame_part(struct mt_buf *b, const struct mt_report *r, const st
         add_file(b, r, mt_snapshot_str(s, f->filename));
     } else if (by == MT_BY_FUNCTION) {
         mt_text_safe(b, mt_snapshot_str(s, f->name));
-    } else if (by == MT_BY_MODULE) {
-        add_module(b, r, mt_snapshot_str(s, f->filename));
+    } else if (by == MT_BY_FOLDER) {
+        add_folder(b, r, mt_snapshot_str(s, f->filename));
     } else {
         mt_frame_label(b, s, frame, r);
     }
@@ -102,6 +103,13 @@ void mt_peak_row_label(struct mt_buf *b, const struct mt_report *r, const struct
             mt_text_safe(b, mt_snapshot_str(s, row->key));
         } else {
             mt_buf_text(b, by == MT_BY_LABEL ? "(no label)" : "(not compiled)");
+        }
+        return;
+    case MT_BY_MODULE:
+        if (row->key) {
+            mt_text_safe(b, mt_module_text(mt_snapshot_str(s, row->key)));
+        } else {
+            mt_buf_text(b, "(no module)");
         }
         return;
     case MT_BY_NODE: add_node(b, s, row->key); return;

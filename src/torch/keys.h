@@ -71,6 +71,12 @@
     X(host_traces, TRACES, "2.14", SHOW)                                                           \
     X(memtool, VALUE, "memtool", SHOW)
 
+/* What memtool capture --tensors adds at the top, and the reader finds among the unknown keys. */
+#define MT_TENSORS_KEY "memtool_tensors"
+/* What stands in front of the labels of memtool capture --modules. */
+#define MT_MODULE_PREFIX "module "
+#define MT_OPTIMIZER_PREFIX "optimizer "
+
 #define X(name, type, since, use) MT_EVENT_KEY_##name,
 enum mt_event_key { MT_EVENT_KEYS(X) MT_EVENT_KEY_COUNT };
 #undef X

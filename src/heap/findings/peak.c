@@ -74,7 +74,7 @@ static uint64_t frame_identity(const struct holder *h, uint32_t frame)
     switch (h->o->by) {
     case MT_BY_FILE: return mt_hash_mix(1, f->filename);
     case MT_BY_FUNCTION: return mt_hash_mix(2, f->name);
-    case MT_BY_MODULE:
+    case MT_BY_FOLDER:
         folder = folder_of(mt_frame_path(h->s, f));
         return mt_hash_bytes(folder.p, folder.n, 3);
     default: return mt_hash_mix((uint64_t)f->filename << 32 | f->name, (uint64_t)(uint32_t)f->line);
@@ -143,7 +143,7 @@ struct held {
 
 static struct mt_peak_row *row_of(struct holder *h, uint32_t key)
 {
-    bool by_frame = h->o->by >= MT_BY_FILE && h->o->by <= MT_BY_MODULE;
+    bool by_frame = h->o->by >= MT_BY_FILE && h->o->by <= MT_BY_FOLDER;
     uint64_t identity = by_frame                 ? frame_identity(h, key)
                         : h->o->by == MT_BY_NODE ? node_identity(h, key)
                                                  : key;
@@ -188,7 +188,7 @@ static uint32_t key_of(struct holder *h, const struct held *m)
     case MT_BY_FILE:
     case MT_BY_LINE:
     case MT_BY_FUNCTION:
-    case MT_BY_MODULE: return frame_key(h, m->stack);
+    case MT_BY_FOLDER: return frame_key(h, m->stack);
     case MT_BY_CATEGORY: return (uint32_t)m->category;
     case MT_BY_NODE: return mt_stack_node(h->s, m->stack);
     default: return m->stack;
@@ -214,6 +214,7 @@ static bool add_event(struct holder *h, uint32_t i)
     case MT_BY_ANNOTATION: m.key = mt_annotation_cursor_name(&h->around); break;
     case MT_BY_LABEL: m.key = h->labels.text[global]; break;
     case MT_BY_REGION: m.key = mt_event_region(h->s, global); break;
+    case MT_BY_MODULE: m.key = mt_event_module(h->s, global); break;
     default: m.key = key_of(h, &m); break;
     }
     return add(h, &m);
@@ -239,8 +240,12 @@ static bool add_ghost(struct holder *h, const struct mt_ghost *g)
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = ghost_pool_key(h, g); break;
-    case MT_BY_ANNOTATION:
     case MT_BY_LABEL:
+        m.key =
+            g->freed == MT_NEVER ? mt_event_labels_tensor(&h->labels, h->r->device, g->addr) : 0;
+        break;
+    case MT_BY_ANNOTATION:
+    case MT_BY_MODULE:
     case MT_BY_REGION: m.key = 0; break;
     default: m.key = key_of(h, &m); break;
     }
@@ -360,8 +365,22 @@ static int compare_rows(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
+static enum mt_status check_modules(const struct mt_snapshot *s, struct mt_error *err)
+{
+    if (mt_snapshot_has_modules(s)) {
+        return MT_OK;
+    }
+    mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET, "the file has no names of modules");
+    return mt_hint(err,
+                   "memtool capture --modules records them; --by folder groups by the folder of "
+                   "the source");
+}
+
 static enum mt_status hold(struct holder *h, struct mt_error *err)
 {
+    if (h->o->by == MT_BY_MODULE) {
+        MT_TRY(check_modules(h->s, err));
+    }
     if (h->o->by == MT_BY_LABEL) {
         MT_TRY(mt_event_labels_init(&h->labels, h->s, err));
     }

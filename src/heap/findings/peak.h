@@ -15,14 +15,15 @@ enum mt_peak_by {
     MT_BY_FILE,       /* of the frame that tells most (heap/stacks/frames.h) */
     MT_BY_LINE,       /* its file, line and function */
     MT_BY_FUNCTION,   /* its function, whatever the file */
-    MT_BY_MODULE,     /* the folder of its file */
+    MT_BY_FOLDER,     /* the folder of its file */
     MT_BY_ANNOTATION, /* innermost one that was open at the allocation */
     MT_BY_STREAM,
     MT_BY_POOL,
     MT_BY_CATEGORY,
     MT_BY_LABEL,  /* what the program said of it (event_labels.h) */
     MT_BY_REGION, /* of torch.compile */
-    MT_BY_NODE    /* of a compiled graph, else of the backward pass */
+    MT_BY_NODE,   /* of a compiled graph, else of the backward pass */
+    MT_BY_MODULE  /* nn.Module that it was made for (event_labels.h) */
 };
 
 struct mt_peak_options {
@@ -38,9 +39,9 @@ struct mt_peak_row {
     uint64_t largest;     /* of one allocation */
     uint64_t preexisting; /* of bytes: older than the trace */
     uint64_t by_category[MT_CATEGORY_COUNT];
-    /* What the row stands for: a stack id, a frame id (FILE, LINE, FUNCTION, MODULE; 0: none), a
-     * string id (ANNOTATION, LABEL, REGION; 0: none), the frame that names a node (0: none), an
-     * index of streams, a pool key, a category. */
+    /* What the row stands for: a stack id, a frame id (FILE, LINE, FUNCTION, FOLDER; 0: none), a
+     * string id (ANNOTATION, LABEL, REGION, MODULE; 0: none), the frame that names a node (0:
+     * none), an index of streams, a pool key, a category. */
     uint32_t key;
     uint32_t stack; /* of the largest allocation in it */
     uint32_t event; /* that allocated it: index in mt_snapshot.events + 1; 0: older */
@@ -70,7 +71,8 @@ struct mt_peak {
 /*
  * Looks at the trace of r. `f`: only what passes counts, for the peak too; NULL: all. Memory counts
  * from its alloc to its free_completed, and what is older than the trace counts with the stack of
- * its block. Errors: MT_NOT_FOUND (no such moment), MT_NOMEM. Release it also after a failure.
+ * its block. Errors: MT_NOT_FOUND (no such moment, no
+ * names of modules), MT_NOMEM. Release it also after a failure.
  */
 enum mt_status mt_peak_find(struct mt_peak *out, const struct mt_snapshot *s,
                             const struct mt_replay *r, struct mt_filtered *f,

@@ -6,6 +6,7 @@
 
 #include "heap/stacks/frames.h"
 #include "support/mem.h"
+#include "torch/keys.h"
 
 static uint64_t place_of(int32_t device, uint64_t addr)
 {
@@ -42,6 +43,62 @@ static bool follow(struct mt_event_labels *l, int32_t device, size_t event)
     }
 }
 
+/* ---- tensors ---- */
+
+const struct mt_value *mt_snapshot_tensors(const struct mt_snapshot *s, uint32_t *n)
+{
+    const struct mt_value *v = s->extra ? mt_extra_find(s, s->extra, MT_TENSORS_KEY) : NULL;
+    bool list = v && v->kind == MT_VALUE_LIST;
+    *n = list ? v->n : 0;
+    return list ? &s->values[v->u.id] : NULL;
+}
+
+static bool get_number(const struct mt_snapshot *s, const struct mt_value *dict, const char *key,
+                       uint64_t *out)
+{
+    const struct mt_value *v = mt_value_find(s, dict, key);
+    bool is = v && v->kind == MT_VALUE_INT && v->u.i >= 0;
+    *out = is ? (uint64_t)v->u.i : 0;
+    return is;
+}
+
+static bool put_tensor(struct mt_event_labels *l, const struct mt_value *tensor)
+{
+    const struct mt_snapshot *s = l->snapshot;
+    uint64_t device, addr;
+    if (tensor->kind != MT_VALUE_DICT || !get_number(s, tensor, "device", &device) ||
+        !get_number(s, tensor, "address", &addr) || device > INT32_MAX) {
+        return true;
+    }
+    const struct mt_value *name = mt_value_find(s, tensor, "name");
+    if (!name || name->kind != MT_VALUE_STR) {
+        return true;
+    }
+    uint64_t place = place_of((int32_t)device, addr);
+    const uint32_t *alloc = mt_idmap_find(&l->live, place);
+    if (alloc) {
+        l->text[*alloc] = name->u.id;
+    }
+    return mt_idmap_put(&l->tensors, place, name->u.id);
+}
+
+static bool put_tensors(struct mt_event_labels *l)
+{
+    uint32_t n;
+    bool ok = true;
+    const struct mt_value *tensors = mt_snapshot_tensors(l->snapshot, &n);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = put_tensor(l, &tensors[i]);
+    }
+    return ok;
+}
+
+uint32_t mt_event_labels_tensor(const struct mt_event_labels *l, int32_t device, uint64_t addr)
+{
+    const uint32_t *name = mt_idmap_find(&l->tensors, place_of(device, addr));
+    return name ? *name : 0;
+}
+
 enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_snapshot *s,
                                     struct mt_error *err)
 {
@@ -58,7 +115,7 @@ enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_s
             ok = follow(l, (int32_t)d, s->traces[d].first + i);
         }
     }
-    return ok ? MT_OK : mt_fail_nomem(err);
+    return ok && put_tensors(l) ? MT_OK : mt_fail_nomem(err);
 }
 
 void mt_event_labels_release(struct mt_event_labels *l)
@@ -66,6 +123,7 @@ void mt_event_labels_release(struct mt_event_labels *l)
     mt_mem_free(l->alloc_of);
     mt_mem_free(l->text);
     mt_idmap_release(&l->live);
+    mt_idmap_release(&l->tensors);
     *l = (struct mt_event_labels){0};
 }
 
@@ -79,6 +137,37 @@ uint32_t mt_event_region(const struct mt_snapshot *s, size_t event)
 {
     uint32_t id = mt_event_column_get(s, event, MT_COLUMN_COMPILE_CONTEXT);
     return id == s->column_defaults[MT_COLUMN_COMPILE_CONTEXT] ? 0 : id;
+}
+
+/* ---- modules ---- */
+
+uint32_t mt_event_module(const struct mt_snapshot *s, size_t event)
+{
+    uint32_t id = told_text(s, event);
+    struct mt_str text = mt_snapshot_str(s, id);
+    return id && (mt_str_starts(text, MT_STR(MT_MODULE_PREFIX)) ||
+                  mt_str_starts(text, MT_STR(MT_OPTIMIZER_PREFIX)))
+               ? id
+               : 0;
+}
+
+struct mt_str mt_module_text(struct mt_str label)
+{
+    size_t n = mt_str_starts(label, MT_STR(MT_MODULE_PREFIX)) ? strlen(MT_MODULE_PREFIX) : 0;
+    return (struct mt_str){label.p + n, label.n - n};
+}
+
+bool mt_snapshot_has_modules(const struct mt_snapshot *s)
+{
+    uint32_t seen = 0;
+    for (size_t i = 0; i < s->n_events; i++) {
+        uint32_t id = told_text(s, i);
+        if (id != seen && mt_event_module(s, i)) {
+            return true;
+        }
+        seen = id;
+    }
+    return false;
 }
 
 /* ---- nodes ---- */

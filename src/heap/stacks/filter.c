@@ -314,6 +314,20 @@ static bool match_text(struct mt_filtered *f, uint32_t id)
     return ok;
 }
 
+static bool match_tensors(struct mt_filtered *f)
+{
+    uint32_t n;
+    bool ok = true;
+    const struct mt_value *tensors = mt_snapshot_tensors(f->snapshot, &n);
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const struct mt_value *name = tensors[i].kind == MT_VALUE_DICT
+                                          ? mt_value_find(f->snapshot, &tensors[i], "name")
+                                          : NULL;
+        ok = !name || name->kind != MT_VALUE_STR || match_text(f, name->u.id);
+    }
+    return ok;
+}
+
 /* All texts at once, where running out of memory can still be told. */
 static enum mt_status init_labels(struct mt_filtered *f, struct mt_error *err)
 {
@@ -323,6 +337,7 @@ static enum mt_status init_labels(struct mt_filtered *f, struct mt_error *err)
     for (size_t i = 0; ok && i < f->snapshot->n_events; i++) {
         ok = match_text(f, f->labels.text[i]) && match_text(f, mt_event_region(f->snapshot, i));
     }
+    ok = ok && match_tensors(f);
     return ok && has_memory_left() ? MT_OK : mt_fail_nomem(err);
 }
 
@@ -334,6 +349,13 @@ static bool passes_label(const struct mt_filtered *f, uint32_t alloc)
     }
     return alloc != MT_NO_ALLOC && (f->text_verdict[f->labels.text[alloc]] == YES ||
                                     f->text_verdict[mt_event_region(f->snapshot, alloc)] == YES);
+}
+
+/* Of what lives there at the end; it may be older than the trace. */
+static bool place_passes_label(const struct mt_filtered *f, int32_t device, uint64_t addr)
+{
+    return passes_label(f, mt_event_labels_live(&f->labels, device, addr)) ||
+           f->text_verdict[mt_event_labels_tensor(&f->labels, device, addr)] == YES;
 }
 
 static bool event_passes_label(const struct mt_filtered *f, size_t at)
@@ -457,9 +479,7 @@ bool mt_filtered_block(struct mt_filtered *f, const struct mt_block *b)
     const struct mt_segment *segment = segment_of(f->snapshot, b);
     return (!segment || mt_filtered_segment(f, segment)) && passes_size(f->filter, b->size) &&
            mt_filtered_stack(f, b->stack) &&
-           (!f->text_verdict ||
-            (segment &&
-             passes_label(f, mt_event_labels_live(&f->labels, segment->device, b->addr))));
+           (!f->text_verdict || (segment && place_passes_label(f, segment->device, b->addr)));
 }
 
 /* ---- events ---- */

@@ -4,6 +4,7 @@
  * out. The invariants of segments hold in every file that PyTorch wrote itself; a file that breaks
  * them was edited, merged, or made by another program, and is still worth reading.
  */
+#include "heap/stacks/event_labels.h"
 #include "heap/sums/trust.h"
 #include "heap/sums/trust_watch.h"
 #include "heap/walk/query.h"
@@ -231,8 +232,11 @@ static void check_unknown(struct checker *c)
     if (events) {
         add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_ACTIONS, -2, events, 0, 0});
     }
-    if (c->s->n_unknown) {
-        add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_KEYS, -2, c->s->n_unknown, 0, 0});
+    uint32_t tensors;
+    uint64_t unknown = c->s->n_unknown;
+    unknown -= unknown && mt_snapshot_tensors(c->s, &tensors); /* memtool's own */
+    if (unknown) {
+        add(c, (struct mt_trust_fact){MT_TRUST_UNKNOWN_KEYS, -2, unknown, 0, 0});
     }
     check_odd(c);
     struct mt_settings settings;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leaks/1. What a verdict of "unknown" leaves open is null. */
+#include "heap/stacks/tensor_names.h"
 #include "print/json_put.h"
 #include "verbs/leaks/print.h"
 
@@ -39,6 +40,19 @@ static void put_slopes(struct mt_put *p, cJSON *root, const struct mt_snapshot *
     mt_put_known(p, root, "steps_left", l->has_steps_left, l->steps_left);
 }
 
+/* Only where the file has names of tensors. */
+static void put_keeper(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
+                       const struct mt_growth *g)
+{
+    struct mt_keeper k;
+    struct mt_error err;
+    p->failed |= mt_keeper_find(&k, s, g->rest ? 0 : g->stack, &err) != MT_OK;
+    if (!p->failed && !g->rest && k.name) {
+        mt_put_str(p, o, "kept_by", mt_snapshot_str(s, k.name));
+        mt_put_u64(p, o, "kept_by_count", k.count);
+    }
+}
+
 static void put_stacks(struct mt_put *p, cJSON *root, const struct mt_report *r,
                        const struct mt_snapshot *s, const struct mt_leaks *l)
 {
@@ -57,6 +71,7 @@ static void put_stacks(struct mt_put *p, cJSON *root, const struct mt_report *r,
         mt_put_bool(p, o, "many_stacks", g->rest);
         mt_put_item(p, o, "frames", mt_json_frames(s, g->stack));
         mt_put_forward(p, o, s, g->stack);
+        put_keeper(p, o, s, g);
     }
     mt_put_i64(p, root, "others_bytes_per_step", others);
 }

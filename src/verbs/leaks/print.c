@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "verbs/leaks/print.h"
+#include "heap/stacks/tensor_names.h"
 #include "heap/sums/account.h"
 #include "print/labels.h"
 #include "support/units.h"
@@ -229,6 +230,34 @@ static void add_rest_and_total(struct mt_table *t, const struct mt_leaks *l, siz
     mt_table_cell_color(t, MT_COLOR_HEAD, "TOTAL");
 }
 
+/* Who keeps the memory of the lines above, where the file has names of tensors. */
+static enum mt_status print_keepers(const struct mt_report *r, const struct mt_snapshot *s,
+                                    const struct mt_leaks *l, size_t shown, struct mt_error *err)
+{
+    for (size_t i = 0; i < shown; i++) {
+        struct mt_keeper k;
+        struct mt_buf b = {0};
+        const struct mt_growth *g = &l->stacks.v[i];
+        MT_TRY(mt_keeper_find(&k, s, g->rest ? 0 : g->stack, err));
+        if (g->rest || !k.name) {
+            continue;
+        }
+        mt_stack_label_long(&b, s, g->stack, r);
+        mt_buf_text(&b, ": kept by ");
+        mt_text_limited(&b, mt_snapshot_str(s, k.name));
+        bool failed = b.failed;
+        if (!failed) {
+            mt_report_line(r, 4, "  %s (%s of %s)", b.p, mt_count_text(k.count).s,
+                           mt_count_text(k.of).s);
+        }
+        mt_buf_release(&b);
+        if (failed) {
+            return mt_fail_nomem(err);
+        }
+    }
+    return MT_OK;
+}
+
 static enum mt_status print_stacks(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_leaks *l, struct mt_error *err)
 {
@@ -252,6 +281,9 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
     }
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 0, err);
     mt_table_free(t);
+    if (status == MT_OK && !r->separator) {
+        status = print_keepers(r, s, l, shown, err);
+    }
     for (size_t i = 0; status == MT_OK && r->stack_lines != 1 && !r->separator && i < shown; i++) {
         mt_buf_reset(&b);
         mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);

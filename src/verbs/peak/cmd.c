@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/output/flame_picture.h"
 #include "heap/findings/peak.h"
+#include "heap/stacks/event_labels.h"
 #include "heap/walk/query.h"
 #include "print/peak_label.h"
 #include "verbs/peak/print.h"
@@ -27,11 +28,13 @@ static const struct mt_option OPTIONS[] = {
                   "highest point), "
                   "an event's number or a time",
                   .common = true),
-    MT_OPT_CHOICE(0, "by", AT(by), MT_PEAK_BY_WORDS,
-                  "group by stack (default), file, line, function, module, annotation, stream, "
-                  "pool, category, label (what the program said of it), region (of torch.compile) "
-                  "or node (of a compiled graph or of the backward pass)",
-                  .arg = "WHAT", .common = true),
+    MT_OPT_CHOICE(
+        0, "by", AT(by), MT_PEAK_BY_WORDS,
+        "group by stack (default), file, line, function, folder (of the file), annotation, "
+        "stream, pool, category, label (what the program said of it), region (of "
+        "torch.compile), node (of a compiled graph or of the backward pass) or module "
+        "(nn.Module, of capture --modules)",
+        .arg = "WHAT", .common = true),
     MT_OPT_TEXT(0, "rules", AT(rules), "FILE",
                 "more rules for categories, taken before the shipped ones"),
     MT_OPT_FLAG(0, "print-rules", AT(print_rules),
@@ -96,7 +99,13 @@ struct visit {
 static enum mt_status visit_device(void *ctx, const struct mt_device_run *d, struct mt_error *err)
 {
     struct visit *v = ctx;
-    return look_at(&v->all, d, &v->options, err);
+    struct mt_peak_options o = v->options;
+    uint32_t tensors;
+    bool nameless = d->snapshot->n_stack_frames == 0 && !v->picture;
+    if (o.by == MT_BY_STACK && nameless && mt_snapshot_tensors(d->snapshot, &tensors)) {
+        o.by = MT_BY_LABEL; /* capture --pid --tensors of a process that did not record */
+    }
+    return look_at(&v->all, d, &o, err);
 }
 
 static enum mt_status add_items(struct peaks *all, const struct mt_snapshot *s,

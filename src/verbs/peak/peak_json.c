@@ -7,9 +7,10 @@
 
 static const char *const BY[] = {
     [MT_BY_STACK] = "stack",       [MT_BY_FILE] = "file",     [MT_BY_LINE] = "line",
-    [MT_BY_FUNCTION] = "function", [MT_BY_MODULE] = "module", [MT_BY_ANNOTATION] = "annotation",
+    [MT_BY_FUNCTION] = "function", [MT_BY_FOLDER] = "folder", [MT_BY_ANNOTATION] = "annotation",
     [MT_BY_STREAM] = "stream",     [MT_BY_POOL] = "pool",     [MT_BY_CATEGORY] = "category",
     [MT_BY_LABEL] = "label",       [MT_BY_REGION] = "region", [MT_BY_NODE] = "node",
+    [MT_BY_MODULE] = "module",
 };
 
 static void put_row(struct mt_put *p, cJSON *rows, const struct mt_report *r,

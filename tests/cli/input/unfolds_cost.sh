@@ -6,7 +6,7 @@ command -v python3 >/dev/null || exit 0
 python3 "$TESTDATA/../tests/support/hostile.py" . 150000
 python3 - "$MEMTOOL" <<'PYTHON'
 import glob, os, resource, subprocess, sys
-VERBS = """info; stats; stats --not-frame a.*b; triage; peak; peak --by module; peak --by annotation; leaks; frag; simulate; trace; segments; memory; summary; check --max-peak 1GiB
+VERBS = """info; stats; stats --not-frame a.*b; triage; peak; peak --by folder; peak --by annotation; leaks; frag; simulate; trace; segments; memory; summary; check --max-peak 1GiB
 simulate -o a.pickle; convert -o b.pickle --max-output 32MiB; convert -o c.json --max-output 32MiB; convert --events 0:3 -o d.pickle --max-output 32MiB
 convert --format folded -o e; convert --format speedscope -o f; convert --format pprof -o g
 convert --format perfetto -o h --max-output 32MiB; convert --format csv -o i; trace_plot -o j.svg; trace_plot -o k.html
