@@ -7,9 +7,15 @@ LIVE_SOURCES := $(sort $(shell find src/live src/allocator src/torch src/support
 LIVE_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/live/preload/%,$(LIVE_SOURCES)))
 FAKE_CUDA := $(BUILD)/tests/fake_cuda/libcuda.so.1
 
-# cuda.h, where there is one, only to compare its layouts with memtool's own
-CUDA_HOME ?= /usr/local/cuda
-CUDA_CPPFLAGS := $(if $(wildcard $(CUDA_HOME)/include/cuda.h),-isystem $(CUDA_HOME)/include)
+# cuda.h, where there is one: in CUDA_HOME, beside nvcc, or where pkg-config says. memtool's own
+# declarations of the driver are then held to it (cuda_toolkit.c).
+CUDA_HOME ?= $(firstword $(wildcard $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v nvcc 2>/dev/null))) \
+  /usr/local/cuda))
+CUDA_INCLUDE := $(firstword $(wildcard $(addsuffix /cuda.h,$(CUDA_HOME)/include \
+  $(patsubst -I%,%,$(shell pkg-config --cflags-only-I cuda 2>/dev/null)))))
+CUDA_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(patsubst %/cuda.h,%,$(CUDA_INCLUDE)) -DMT_HAVE_CUDA_H)
+
+$(BUILD)/%/allocator/device/cuda_toolkit.o: ALL_CPPFLAGS += $(CUDA_CPPFLAGS)
 
 # The library has objects of its own: with -O3 in a release, which inlines what a request goes
 # through, and so that a C++ exception of PyTorch's can pass through. Neighbouring fields are not
@@ -57,7 +63,7 @@ $(FAKE_NVML): $(BUILD)/tests/fake_cuda/fake_nvml.o
 
 # Unit tests test_live_*: over the fake driver, which they find by dlopen as a program would.
 TEST_DEVICE := $(BUILD)/tests/device/device_conformance.o
-$(BUILD)/tests/unit/test_live_%.o: ALL_CPPFLAGS += -Itests $(CUDA_CPPFLAGS)
+$(BUILD)/tests/unit/test_live_%.o: ALL_CPPFLAGS += -Itests
 $(BUILD)/tests/device/%.o: ALL_CPPFLAGS += -Itests/device
 LIVE_TESTS := $(filter $(BUILD)/tests/unit/test_live_%,$(UNIT_TESTS))
 # those that read snapshots back need the rest of memtool; the others only what the library holds
@@ -147,6 +153,10 @@ CHECK_MORE += 'tests/live/run-ends $(BUILD)'
 CHECK_MORE += 'tests/live/run-odd $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'
 endif
+
+.PHONY: check-cuda
+check-cuda: $(BUILD)/memtool libmemtool_alloc ## build a program with nvcc, and run it under capture where there is a GPU
+	$(Q)CUDA_HOME=$(CUDA_HOME) scripts/check-cuda $(BUILD)
 
 .PHONY: check-gpu
 check-gpu: ## test the live allocator on this machine's GPU, with PyTorch

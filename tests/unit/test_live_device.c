@@ -13,28 +13,6 @@
 #include "device/device_conformance.h"
 #include "fake_cuda/fake_cuda.h"
 
-#if __has_include(<cuda.h>)
-#include <cuda.h>
-_Static_assert(sizeof(CUmemAllocationProp) == sizeof(struct mt_cuda_memory_prop), "prop");
-_Static_assert(offsetof(CUmemAllocationProp, location) ==
-                   offsetof(struct mt_cuda_memory_prop, location),
-               "prop.location");
-_Static_assert(sizeof(CUmemAccessDesc) == sizeof(struct mt_cuda_access), "access");
-_Static_assert(sizeof(CUdeviceptr) == 8 && sizeof(CUmemGenericAllocationHandle) == 8, "handles");
-_Static_assert((int)CUDA_ERROR_OUT_OF_MEMORY == MT_CUDA_OUT_OF_MEMORY &&
-                   (int)CUDA_ERROR_DEINITIALIZED == MT_CUDA_DEINITIALIZED &&
-                   (int)CUDA_ERROR_NOT_READY == MT_CUDA_NOT_READY &&
-                   (int)CUDA_ERROR_STREAM_CAPTURE_IMPLICIT == MT_CUDA_CAPTURE_IMPLICIT,
-               "results");
-_Static_assert((int)CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ==
-                       MT_CUDA_ATTRIBUTE_HAS_VMM &&
-                   (int)CU_MEM_ACCESS_FLAGS_PROT_READWRITE == MT_CUDA_ACCESS_READ_WRITE &&
-                   (int)CU_STREAM_CAPTURE_MODE_RELAXED == MT_CUDA_CAPTURE_MODE_RELAXED &&
-                   (int)CU_STREAM_CAPTURE_STATUS_ACTIVE == MT_CUDA_CAPTURE_ACTIVE &&
-                   (int)CU_EVENT_DISABLE_TIMING == MT_CUDA_EVENT_DISABLE_TIMING,
-               "numbers");
-#endif
-
 static struct mt_error err;
 
 static void say(const char *text)

@@ -2,7 +2,7 @@
 /*
  * The few types and numbers of the CUDA driver interface that memtool needs, declared here so that
  * the library builds with no CUDA Toolkit installed. Layouts and values are those of cuda.h 13.0
- * (unchanged since 10.2); a unit test compares them with cuda.h where that is found. Streams,
+ * (unchanged since 10.2); cuda_toolkit.c holds them to cuda.h where the Toolkit is. Streams,
  * contexts, events and graphs are opaque pointers; device memory is a number.
  */
 #ifndef MEMTOOL_ALLOCATOR_DEVICE_CUDA_DRIVER_H
