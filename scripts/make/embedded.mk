@@ -30,11 +30,12 @@ check-page: $(BUILD)/memtool ## the page's modules without a browser: its states
 
 # The Python files that capture gives to its child.
 
-$(BUILD)/generated/capture_python.c: $(BUILD)/embed src/verbs/capture/python/sitecustomize.py scripts/memtool_torch.py
+$(BUILD)/generated/capture_python.c: $(BUILD)/embed src/verbs/capture/python/sitecustomize.py src/verbs/capture/python/attach.py src/verbs/capture/python/modules.py scripts/memtool_torch.py
 	@mkdir -p $(@D)
 	@echo "  GEN  $@"
 	$(Q){ echo '#include "verbs/capture/capture.h"'; $(BUILD)/embed sitecustomize src/verbs/capture/python/sitecustomize.py && \
-	  $(BUILD)/embed memtool_torch scripts/memtool_torch.py; } > $@
+	  $(BUILD)/embed attach src/verbs/capture/python/attach.py && \
+	  $(BUILD)/embed modules src/verbs/capture/python/modules.py && $(BUILD)/embed memtool_torch scripts/memtool_torch.py; } > $@
 
 $(BUILD)/generated/capture_python.o: $(BUILD)/generated/capture_python.c $(FLAGS_STAMP)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

@@ -8,9 +8,12 @@
 #include "cli/command.h"
 #include "support/vec.h"
 
-/* The Python files that the child imports, embedded at build time (scripts/embed.c). */
-extern const unsigned char mt_embedded_sitecustomize[], mt_embedded_memtool_torch[];
-extern const size_t mt_embedded_sitecustomize_n, mt_embedded_memtool_torch_n;
+/* The Python files that the child imports and that a running process is given, embedded at build
+ * time (scripts/embed.c). */
+extern const unsigned char mt_embedded_sitecustomize[], mt_embedded_memtool_torch[],
+    mt_embedded_attach[], mt_embedded_modules[];
+extern const size_t mt_embedded_sitecustomize_n, mt_embedded_memtool_torch_n, mt_embedded_attach_n,
+    mt_embedded_modules_n;
 
 enum mt_capture_mode {
     MT_CAPTURE_TORCH,
@@ -25,6 +28,7 @@ struct mt_capture_plan {
     int64_t max_entries; /* events kept a device */
     const char *stacks;  /* "python" or "all" */
     int64_t begun_ns;    /* mt_capture_since */
+    bool modules;        /* allocations get the names of modules, mode torch */
     int64_t since_ns;    /* files of that name from before may be replaced; 0: none */
 };
 

@@ -81,7 +81,8 @@ void mt_capture_folder_leave(struct mt_capture_folder *folder)
 
 void mt_capture_folder_remove(struct mt_capture_folder *folder)
 {
-    static const char *const names[] = {"sitecustomize.py", "memtool_torch.py", "written", LINK};
+    static const char *const names[] = {"sitecustomize.py", "memtool_torch.py",
+                                        "memtool_modules.py", "written", LINK};
     for (size_t i = 0; folder->path && i < MT_COUNT(names); i++) {
         char *path = joined(folder->path, "/", names[i]);
         unlink(path);
@@ -194,7 +195,10 @@ static enum mt_status prepare_python(const struct mt_capture_plan *plan,
                       mt_embedded_sitecustomize_n, err));
     MT_TRY(write_file(folder->path, "memtool_torch.py", mt_embedded_memtool_torch,
                       mt_embedded_memtool_torch_n, err));
+    MT_TRY(write_file(folder->path, "memtool_modules.py", mt_embedded_modules,
+                      mt_embedded_modules_n, err));
     set_in_front("PYTHONPATH", folder->path);
+    set("MEMTOOL_CAPTURE_MODULES", plan->modules ? "1" : "0");
     const char *bytecode = getenv("PYTHONDONTWRITEBYTECODE");
     set("PYTHONDONTWRITEBYTECODE", bytecode ? bytecode : "1");
     set("MEMTOOL_CAPTURE_MODE", plan->mode == MT_CAPTURE_ALLOCATOR ? "allocator" : "torch");

@@ -204,11 +204,29 @@ class Capture:
             if self.library is None:
                 self.record(torch)
                 torch._C._cuda_attach_out_of_memory_observer(lambda *numbers: self.dump("oom"))
+                self.label_modules(torch)
             self.recording = True
             self.mark("cuda")
             self.at_end()
         except Exception as error:
             self.failed("recording could not be switched on: %r" % error)
+
+    def label_modules(self, torch):
+        """capture --modules; the hooks stand in a file of their own beside this one."""
+        if os.environ.get("MEMTOOL_CAPTURE_MODULES") != "1":
+            return
+        try:
+            self.load("memtool_modules").use(torch)
+        except Exception as error:
+            say("allocations get no module names: %s" % error)
+
+    @staticmethod
+    def load(name):
+        spec = importlib.util.spec_from_file_location(
+            name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
 
     def record(self, torch):
         try:
@@ -244,13 +262,9 @@ class Capture:
 
     def use_allocator(self, torch):
         """Mode allocator: memtool's own allocator serves the program, and records."""
-        spec = importlib.util.spec_from_file_location(
-            "memtool_torch", os.path.join(os.path.dirname(os.path.abspath(__file__)), "memtool_torch.py"))
-        helper = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(helper)
         import ctypes
 
-        self.library = helper.use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
+        self.library = self.load("memtool_torch").use(os.environ["MEMTOOL_CAPTURE_LIBRARY"])
         self.library.memtool_last_error.restype = ctypes.c_char_p
         self.record_allocator(self.pattern, True)
 

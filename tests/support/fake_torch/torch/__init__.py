@@ -12,6 +12,10 @@ class _C:
     observer = None
 
     @staticmethod
+    def _cuda_isHistoryEnabled():
+        return memory.recording is not None
+
+    @staticmethod
     def _cuda_attach_out_of_memory_observer(observer):
         _C.observer = observer
 
@@ -53,13 +57,47 @@ class memory:
                 _C.observer(0, size, 0, 0)
             raise OutOfMemoryError("CUDA out of memory. Tried to allocate %d GiB." % (size >> 30))
         memory.held += size
+        memory.live[ptr.value] = size
+        if memory.recording is not None:
+            memory.trace.append({"action": "alloc", "addr": ptr.value, "size": size, "stream": 0,
+                                 "time_us": len(memory.trace) + 1, "frames": []})
         return ptr.value
 
     held = ooms = 0
+    live = {}  # address -> size
+    trace = []  # of the recording that is on
+    switched = []  # on and off, in order
 
     @staticmethod
-    def _record_memory_history(**settings):
-        memory.recording = settings
+    def give(ptr):
+        size = memory.live.pop(ptr)
+        memory.held -= size
+        ctypes.CDLL("libcudart.so.13").cudaFree(ctypes.c_void_p(ptr))
+        if memory.recording is not None:
+            memory.trace.extend({"action": action, "addr": ptr, "size": size, "stream": 0,
+                                 "time_us": len(memory.trace) + 1, "frames": []}
+                                for action in ("free_requested", "free_completed"))
+
+    @staticmethod
+    def memory_snapshot():
+        return memory._snapshot()["segments"]
+
+    @staticmethod
+    def _record_memory_history(enabled="all", **settings):
+        memory.recording = None if enabled is None else settings
+        memory.switched.append(enabled)
+        memory.trace.clear()
+
+    @staticmethod
+    def _snapshot():
+        segments = [{"device": 0, "address": ptr, "total_size": size, "allocated_size": size,
+                     "active_size": size, "requested_size": size, "stream": 0, "segment_type": "large",
+                     "segment_pool_id": (0, 0), "is_expandable": False, "frames": [],
+                     "blocks": [{"address": ptr, "size": size, "requested_size": size,
+                                 "state": "active_allocated", "frames": []}]}
+                    for ptr, size in sorted(memory.live.items())]
+        return {"segments": segments, "device_traces": [list(memory.trace)], "allocator_settings": {},
+                "external_annotations": []}
 
     @staticmethod
     def _dump_snapshot(path):
@@ -72,6 +110,11 @@ class memory:
 class cuda:
     memory = memory
     queued = []
+    begun = False
+
+    @staticmethod
+    def is_initialized():
+        return cuda.begun
 
     @staticmethod
     def _lazy_call(function):
@@ -79,6 +122,7 @@ class cuda:
 
     @staticmethod
     def init():
+        cuda.begun = True
         while cuda.queued:
             cuda.queued.pop(0)()
 
@@ -87,10 +131,27 @@ class cuda:
         pass
 
     @staticmethod
-    def mem_get_info():
+    def mem_get_info(device=0):
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         ctypes.CDLL("libcudart.so.13").cudaMemGetInfo(ctypes.byref(free), ctypes.byref(total))
         return free.value, total.value
+
+    @staticmethod
+    def device_count():
+        return 1
+
+    @staticmethod
+    def get_device_properties(device):
+        class Properties:
+            name, uuid = "Fake card", "GPU-0"
+
+        return Properties
+
+    @staticmethod
+    def memory_stats_as_nested_dict(device):
+        held, n = {"all": {"current": memory.held}}, len(memory.live)
+        return {"allocated_bytes": held, "reserved_bytes": held, "allocation": {"all": {"allocated": 10 * n}},
+                "num_device_alloc": n, "num_device_free": 0, "num_alloc_retries": 0, "num_ooms": memory.ooms}
 
     @staticmethod
     def memory_reserved():
@@ -112,8 +173,29 @@ uint8 = 1
 class Tensor:
     """What every operation gives back; only its memory is real."""
 
+    is_cuda = is_leaf = True
+    dtype = "torch.float32"
+    grad = grad_fn = None
+
+    class device:
+        index = 0
+
     def __init__(self, size):
         self.ptr = memory.take(size)
+        self.size = size
+        self.shape = (size // 4,)
+
+    def numel(self):
+        return self.size // 4
+
+    def untyped_storage(self):
+        return self
+
+    def data_ptr(self):
+        return self.ptr
+
+    def nbytes(self):
+        return self.size
 
     def __matmul__(self, other):
         return self
@@ -136,7 +218,17 @@ def empty(size, dtype, device):
     return Tensor(size)
 
 
+class Parameter(Tensor):
+    pass
+
+
 class nn:
+    Parameter = Parameter
+
+    class Module:
+        def __init__(self):
+            self._parameters, self._buffers, self._modules = {}, {}, {}
+
     class Linear:
         def __init__(self, rows, columns):
             self.size = 4 * rows * columns
@@ -157,6 +249,26 @@ class nn:
 
 
 class optim:
+    class Optimizer:
+        state = {}
+
+        def step(self):
+            for hook in list(optim.optimizer.hooks):
+                hook(self)
+
+    class optimizer:
+        hooks = []
+
+        @staticmethod
+        def register_optimizer_step_post_hook(hook):
+            class Handle:
+                @staticmethod
+                def remove():
+                    optim.optimizer.hooks.remove(hook)
+
+            optim.optimizer.hooks.append(hook)
+            return Handle
+
     class AdamW:
         def __init__(self, parameters):
             self.moments = [Tensor(8 << 20) for _ in parameters]
