@@ -42,6 +42,18 @@ $(BUILD)/generated/capture_python.o: $(BUILD)/generated/capture_python.c $(FLAGS
 
 LIB_OBJECTS += $(BUILD)/generated/capture_python.o
 
+# The script that top gives to the processes it watches.
+
+$(BUILD)/generated/watch.c: $(BUILD)/embed src/verbs/top/python/watch.py
+	@mkdir -p $(@D)
+	@echo "  GEN  $@"
+	$(Q){ echo '#include "verbs/top/top.h"'; $(BUILD)/embed watch src/verbs/top/python/watch.py; } > $@
+
+$(BUILD)/generated/watch.o: $(BUILD)/generated/watch.c $(FLAGS_STAMP)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+LIB_OBJECTS += $(BUILD)/generated/watch.o
+
 # The topics of explain.
 
 $(BUILD)/generated/glossary.c: scripts/glossary.awk src/verbs/explain/glossary.txt

@@ -130,6 +130,7 @@ check-live: live-tests ## run the tests of the live allocator's doors
 	$(Q)tests/live/run-cache $(BUILD)
 	$(Q)tests/live/run-capture $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/live/run-attach $(BUILD)
+	$(Q)PYTHON=$(PYTHON) tests/live/run-top $(BUILD)
 	$(Q)tests/live/run-ends $(BUILD)
 	$(Q)tests/live/run-odd $(BUILD)
 	$(Q)PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)
@@ -151,6 +152,7 @@ CHECK_MORE += 'tests/live/run-preload $(BUILD)'
 CHECK_MORE += 'tests/live/run-cache $(BUILD)'
 CHECK_MORE += 'tests/live/run-capture $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/live/run-attach $(BUILD)'
+CHECK_MORE += 'PYTHON=$(PYTHON) tests/live/run-top $(BUILD)'
 CHECK_MORE += 'tests/live/run-ends $(BUILD)'
 CHECK_MORE += 'tests/live/run-odd $(BUILD)'
 CHECK_MORE += 'PYTHON=$(PYTHON) tests/gpu/dry-run $(BUILD)'

@@ -26,6 +26,7 @@ extern const struct mt_command mt_cmd_estimate;
 extern const struct mt_command mt_cmd_explain;
 extern const struct mt_command mt_cmd_convert;
 extern const struct mt_command mt_cmd_capture;
+extern const struct mt_command mt_cmd_top;
 extern const struct mt_command mt_cmd_completion;
 
 /* One verb a line, so that branches that add one each merge. */
@@ -55,6 +56,7 @@ const struct mt_command *const MT_COMMANDS[] = {
     &mt_cmd_explain,
     &mt_cmd_convert,
     &mt_cmd_capture,
+    &mt_cmd_top,
     &mt_cmd_completion,
     NULL,
 };

@@ -3,6 +3,7 @@
  * cards have 200 MiB more than the driver tells of, as real ones. */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,66 @@ FAKE_API int nvmlInitWithFlags(unsigned flags);
 FAKE_API int nvmlShutdown(void);
 FAKE_API int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device);
 FAKE_API int nvmlDeviceGetMemoryInfo(void *device, struct memory *out);
+
+FAKE_API int nvmlInit_v2(void);
+FAKE_API int nvmlDeviceGetCount_v2(unsigned *n);
+FAKE_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+FAKE_API int nvmlDeviceGetName(void *device, char *name, unsigned room);
+FAKE_API int nvmlDeviceGetUUID(void *device, char *uuid, unsigned room);
+
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned instance, compute_instance;
+};
+FAKE_API int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n,
+                                                     struct process *out);
+
+int nvmlInit_v2(void)
+{
+    return 0;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *n)
+{
+    *n = 1;
+    return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    *device = (void *)(uintptr_t)(index + 1);
+    return 0;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned room)
+{
+    (void)device;
+    snprintf(name, room, "Fake card");
+    return 0;
+}
+
+int nvmlDeviceGetUUID(void *device, char *uuid, unsigned room)
+{
+    snprintf(uuid, room, "GPU-%u", (unsigned)(uintptr_t)device - 1);
+    return 0;
+}
+
+/* Those of FAKE_NVML_PIDS, 512 MiB each. */
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *n, struct process *out)
+{
+    const char *rest = getenv("FAKE_NVML_PIDS");
+    unsigned room = *n;
+    (void)device;
+    *n = 0;
+    while (rest && *rest && *n < room) {
+        char *end;
+        out[*n] = (struct process){.pid = (unsigned)strtoul(rest, &end, 10), .used = 512ull << 20};
+        *n += end > rest;
+        rest = *end ? end + 1 : end;
+    }
+    return 0;
+}
 
 int nvmlInitWithFlags(unsigned flags)
 {
@@ -41,6 +102,10 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *out)
     uint64_t (*used)(int);
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     void *address = driver ? dlsym(driver, "fake_cuda_used") : NULL;
+    if (!address && getenv("FAKE_NVML_PIDS")) { /* memtool top, which starts no driver */
+        *out = (struct memory){16ull << 30, 15ull << 30, 1ull << 30};
+        return 0;
+    }
     if (!address) {
         return 9;
     }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The same for programs: top/1, and the text format of Prometheus. */
+#include <math.h>
+
+#include "print/json_put.h"
+#include "verbs/top/top.h"
+
+/* ---- JSON ---- */
+
+static void put_card(struct mt_put *p, cJSON *cards, const struct mt_top_card *c)
+{
+    cJSON *o = mt_put_object(p, cards, NULL);
+    mt_put_u64(p, o, "card", c->index);
+    mt_put_text(p, o, "name", c->name);
+    mt_put_text(p, o, "uuid", c->uuid);
+    mt_put_u64(p, o, "total_bytes", c->total);
+    mt_put_u64(p, o, "used_bytes", c->used);
+    mt_put_u64(p, o, "free_bytes", c->free);
+}
+
+static void put_user(struct mt_put *p, cJSON *users, const struct mt_top_user *u)
+{
+    char name[64];
+    cJSON *o = mt_put_object(p, users, NULL);
+    mt_top_name(u->pid, name, sizeof name);
+    mt_put_i64(p, o, "pid", u->pid);
+    mt_put_text(p, o, "name", name);
+    mt_put_u64(p, o, "card", u->card);
+    mt_put_known(p, o, "used_bytes", u->known, u->used);
+}
+
+static void put_ratio(struct mt_put *p, cJSON *o, const char *key, bool known, double x)
+{
+    mt_put_ratio(p, o, key, known ? x : (double)NAN);
+}
+
+static void put_row(struct mt_put *p, cJSON *rows, const struct mt_top *top,
+                    const struct mt_top_row *row)
+{
+    struct mt_top_figures f;
+    const struct mt_top_card *card = mt_top_card_of(top, row);
+    const struct mt_top_watched *w = mt_top_watched_of(top, row->pid);
+    cJSON *o = mt_put_object(p, rows, NULL);
+    mt_top_figures(row, &f);
+    mt_put_i64(p, o, "pid", row->pid);
+    mt_put_text(p, o, "name", w ? w->name : NULL);
+    mt_put_i64(p, o, "device", row->last.device);
+    mt_put_known(p, o, "card", card != NULL, card ? card->index : 0);
+    mt_put_text(p, o, "card_name", row->last.name);
+    mt_put_i64(p, o, "time_us", row->last.time_us);
+    mt_put_u64(p, o, "reserved_bytes", row->last.reserved);
+    mt_put_u64(p, o, "live_bytes", row->last.live);
+    mt_put_u64(p, o, "largest_hole_bytes", row->last.hole);
+    mt_put_u64(p, o, "card_free_bytes", row->last.free);
+    mt_put_u64(p, o, "card_total_bytes", row->last.total);
+    put_ratio(p, o, "hits_share", f.has_hits, f.hits);
+    put_ratio(p, o, "driver_calls_per_s", f.has_rates, f.calls_per_s);
+    put_ratio(p, o, "growth_bytes_per_s", f.has_growth, f.growth);
+    put_ratio(p, o, "full_in_s", f.has_full, f.full_in);
+    mt_put_u64(p, o, "retries", row->last.retries);
+    mt_put_u64(p, o, "ooms", row->last.ooms);
+    mt_put_u64(p, o, "samples", row->n_kept);
+}
+
+enum mt_status mt_top_json(const struct mt_top *top, const struct mt_report *r, bool one_line,
+                           struct mt_error *err)
+{
+    struct mt_put p = {0};
+    cJSON *o = mt_json_begin(r, "top/1");
+    mt_put_text(&p, o, "cards_unknown_because", top->cards.why[0] ? top->cards.why : NULL);
+    cJSON *cards = mt_put_array(&p, o, "cards");
+    for (size_t i = 0; i < top->cards.list.n; i++) {
+        put_card(&p, cards, &top->cards.list.v[i]);
+    }
+    cJSON *users = mt_put_array(&p, o, "on_cards");
+    for (size_t i = 0; i < top->cards.users.n; i++) {
+        put_user(&p, users, &top->cards.users.v[i]);
+    }
+    cJSON *rows = mt_put_array(&p, o, "processes");
+    for (size_t i = 0; i < top->rows.n; i++) {
+        put_row(&p, rows, top, &top->rows.v[i]);
+    }
+    cJSON *hindered = mt_put_array(&p, o, "not_watched");
+    for (size_t i = 0; i < top->watched.n; i++) {
+        const struct mt_top_watched *w = &top->watched.v[i];
+        if (w->why[0]) {
+            cJSON *one = mt_put_object(&p, hindered, NULL);
+            mt_put_i64(&p, one, "pid", w->pid);
+            mt_put_text(&p, one, "because", w->why);
+        }
+    }
+    if (p.failed) {
+        cJSON_Delete(o);
+        o = NULL;
+    }
+    return mt_json_end(r, o, one_line, err);
+}
+
+/* ---- Prometheus ---- */
+
+/* A label's value: quotes, backslashes and line ends are escaped. */
+static void put_label(FILE *out, const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        if (*p == '"' || *p == '\\') {
+            fputc('\\', out);
+        }
+        if (*p == '\n') {
+            fputs("\\n", out);
+        } else {
+            fputc((unsigned char)*p < ' ' ? '?' : *p, out);
+        }
+    }
+}
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static uint64_t card_total(const struct mt_top_card *c)
+{
+    return c->total;
+}
+static uint64_t card_used(const struct mt_top_card *c)
+{
+    return c->used;
+}
+
+static void put_cards(const struct mt_top *top, FILE *out, const char *name, const char *help,
+                      uint64_t (*get)(const struct mt_top_card *c))
+{
+    head(out, name, "gauge", help);
+    for (size_t i = 0; i < top->cards.list.n; i++) {
+        const struct mt_top_card *c = &top->cards.list.v[i];
+        fprintf(out, "%s{card=\"%u\",uuid=\"", name, c->index);
+        put_label(out, c->uuid);
+        fprintf(out, "\"} %llu\n", (unsigned long long)get(c));
+    }
+}
+
+/* What a metric of a process is; false: not known, and then it has no line. */
+static bool value_of(int which, const struct mt_top_row *row, double *out)
+{
+    struct mt_top_figures f;
+    const struct mt_top_sample *s = &row->last;
+    mt_top_figures(row, &f);
+    const double values[] = {
+        (double)s->reserved, (double)s->live, (double)s->hole, f.hits,
+        (double)s->calls,    f.growth,        f.full_in,       (double)s->retries,
+        (double)s->ooms};
+    const bool known[] = {true, true, true, f.has_hits, true, f.has_growth, f.has_full, true, true};
+    *out = values[which];
+    return known[which];
+}
+
+void mt_top_prometheus(const struct mt_top *top, FILE *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+    } METRICS[] = {
+        {"memtool_reserved_bytes", "gauge", "Reserved from the driver by PyTorch's allocator."},
+        {"memtool_live_bytes", "gauge", "Allocated to tensors."},
+        {"memtool_largest_hole_bytes", "gauge", "The largest free block in the reserved memory."},
+        {"memtool_hits_ratio", "gauge", "Requests served without the driver since it is watched."},
+        {"memtool_driver_calls_total", "counter", "Calls of the driver for memory."},
+        {"memtool_growth_bytes_per_second", "gauge", "By which live memory clearly grows."},
+        {"memtool_full_in_seconds", "gauge", "Until the card is full, if it grows on."},
+        {"memtool_retries_total", "counter", "Requests that had to empty the cache."},
+        {"memtool_ooms_total", "counter", "Requests that failed."},
+    };
+    put_cards(top, out, "memtool_card_total_bytes", "Memory of the card.", card_total);
+    put_cards(top, out, "memtool_card_used_bytes", "Memory of the card in use.", card_used);
+    for (size_t m = 0; m < MT_COUNT(METRICS); m++) {
+        head(out, METRICS[m].name, METRICS[m].type, METRICS[m].help);
+        for (size_t i = 0; i < top->rows.n; i++) {
+            const struct mt_top_row *row = &top->rows.v[i];
+            const struct mt_top_watched *w = mt_top_watched_of(top, row->pid);
+            double value;
+            if ((w && w->ended) || !value_of((int)m, row, &value)) {
+                continue;
+            }
+            fprintf(out, "%s{pid=\"%ld\",device=\"%d\",process=\"", METRICS[m].name, (long)row->pid,
+                    row->last.device);
+            put_label(out, w ? w->name : "");
+            fprintf(out, "\"} %.17g\n", value);
+        }
+    }
+}
