@@ -8,6 +8,7 @@
 #include "snapshot/read/unpacked.h"
 #include "support/units.h"
 
+#include "cli/frame.h"
 #include "cli/slurp.h"
 
 /* A packed log is unpacked in memory. */
@@ -91,7 +92,11 @@ bool mt_cli_is_logged(const char *file)
         read_head(file, MOST[i], &head);
         struct mt_str text = mt_buf_view(&head);
         may = may_be_logged(text);
-        found = may && mt_logged_find(&l, text, &err) == MT_OK && l.tables.n > 0;
+        enum mt_status status = may ? mt_logged_find(&l, text, &err) : MT_OK;
+        if (head.failed || status == MT_NOMEM) {
+            mt_cli_die_nomem(); /* else it would be taken for another kind of file */
+        }
+        found = may && l.tables.n > 0;
         may = may && text.n >= MOST[i];
         mt_logged_release(&l);
         mt_buf_release(&head);
