@@ -6,7 +6,7 @@
 #include "support/arena.h"
 #include "support/units.h"
 #include "triage/log/incidents.h"
-#include "triage/log/log_chunks.h"
+#include "triage/card/log_chunks.h"
 #include "triage/log/log_formats.h"
 #include "triage/log/log_lines.h"
 #include "triage/log/log_notes.h"

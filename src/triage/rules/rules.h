@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_TRIAGE_RULES_RULES_H
 #define MEMTOOL_TRIAGE_RULES_RULES_H
 
-#include "triage/log/log_chunks.h"
+#include "triage/card/log_chunks.h"
 #include "triage/log/log_notes.h"
 #include "triage/rules/room.h"
 #include "triage/triage.h"

@@ -4,7 +4,7 @@
  * then "4 Chunks of size 1073741824 totalling 4.00GiB", a line a size, then the sum. Older releases
  * write "Chunk at 0x... of size ..." for what is in use.
  */
-#include "triage/log/log_chunks.h"
+#include "triage/card/log_chunks.h"
 
 #include "support/checked.h"
 #include "triage/log/log_number.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The dump that TensorFlow's BFC allocator prints of its pool: every piece, in use or free. */
-#ifndef MEMTOOL_TRIAGE_LOG_LOG_CHUNKS_H
-#define MEMTOOL_TRIAGE_LOG_LOG_CHUNKS_H
+#ifndef MEMTOOL_TRIAGE_CARD_LOG_CHUNKS_H
+#define MEMTOOL_TRIAGE_CARD_LOG_CHUNKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
