@@ -79,9 +79,6 @@ static bool is_source(struct mt_str before, struct mt_str after)
     for (size_t i = 0; i < MT_COUNT(NAMES); i++) {
         here.n -= mt_str_ends(here, NAMES[i]) ? NAMES[i].n : 0;
     }
-    if (mt_str_ends(here, MT_STR("`"))) {
-        return true; /* of Markdown */
-    }
     bool quoted = mt_str_ends(here, MT_STR("(\"")) || mt_str_ends(here, MT_STR("('")) ||
                   mt_str_ends(here, MT_STR("(f\"")) || mt_str_ends(here, MT_STR("(f'"));
     for (size_t i = 0; quoted && i < MT_COUNT(CALLS); i++) {
