@@ -2,6 +2,7 @@
 /* Figures that a program printed, looked for in the whole text. */
 #include "cli/logged_input.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,9 @@ static void read_head(const char *file, size_t most, struct mt_buf *head)
     struct mt_error err;
     FILE *f = fopen(file, "rb");
     size_t n = 1;
+    if (!f && errno == ENOMEM) {
+        mt_cli_die_nomem();
+    }
     while (f && n > 0 && head->n < most && !head->failed) {
         n = fread(piece, 1, sizeof piece, f);
         mt_buf_add(head, piece, n);
