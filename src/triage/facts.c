@@ -142,6 +142,9 @@ void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_i
     f->expandable_serves = trial && !f->expandable_fails;
     f->serving_conf = t->shot ? serving_conf(t->shot) : NULL;
     f->replays_fail = t->shot && t->shot->n_trials > 0 && f->expandable_fails && !f->serving_conf;
+    f->change = t->shot ? mt_shot_change(t, t->shot) : NULL;
+    f->change_peak = f->change ? t->shot->changes.list.v[0].reserved : 0;
+    f->unchanged_peak = t->shot ? t->shot->changes.reserved : 0;
     f->asker = t->shot ? mt_shot_asker(t, t->shot) : NULL;
     f->asker_is_line = f->asker && mt_shot_asker_is_line(t->shot);
     f->pin = t->shot ? mt_shot_pin(t, t->shot) : NULL;

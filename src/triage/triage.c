@@ -264,6 +264,8 @@ static void show_shots(struct mt_triage *t)
                                        .bytes_per_step =
                                            mt_shot_leaks(s) ? s->leaks.bytes_per_step : 0,
                                        .n_trials = s->n_trials,
+                                       .snapshot = s->snapshot,
+                                       .changes = &s->changes,
                                        .account = s->device >= 0 ? &s->account : NULL};
         for (size_t k = 0; k < s->n_trials; k++) {
             shown.trials[k] = (struct mt_triage_trial){s->trials[k].conf, trial_id(&s->trials[k])};

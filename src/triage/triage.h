@@ -282,6 +282,7 @@ struct mt_advice {
 /* ---- the whole ---- */
 
 struct mt_triage;
+struct mt_sim_cures;
 
 struct mt_triage_options {
     uint64_t device_used;     /* bytes used on the whole card as nvidia-smi says; 0: not known */
@@ -307,6 +308,8 @@ struct mt_triage_shot {
         const char *conf, *verdict;
     } trials[4];
     size_t n_trials;
+    const struct mt_snapshot *snapshot;
+    const struct mt_sim_cures *changes; /* of the program, whose replay served the request */
     const struct mt_account *account; /* of that device, at its out-of-memory event; NULL: empty */
 };
 

@@ -50,6 +50,7 @@ void mt_shots_release(struct mt_triage *t)
         mt_leaks_release(&t->shots.v[i].leaks);
         mt_driver_price_release(&t->shots.v[i].driver);
         mt_account_release(&t->shots.v[i].account);
+        mt_sim_cures_release(&t->shots.v[i].changes);
     }
     mt_vec_release(&t->shots);
 }
@@ -188,6 +189,9 @@ static enum mt_status simulate(struct mt_shot *shot, struct mt_error *err)
         status = what_if(shot, sim, err);
     }
     mt_sim_free(sim);
+    if (status == MT_OK) {
+        status = mt_shot_try_changes(shot, err);
+    }
     return status == MT_NOMEM ? status : MT_OK;
 }
 
@@ -221,6 +225,15 @@ const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot)
 {
     bool tried = shot->n_trials > 0 && strcmp(shot->trials[0].conf, MT_SHOT_EXPANDABLE) == 0;
     return tried ? &shot->trials[0] : NULL;
+}
+
+bool mt_shot_setting_serves(const struct mt_shot *shot)
+{
+    bool serves = false;
+    for (size_t i = 0; i < shot->n_trials; i++) {
+        serves |= shot->trials[i].verdict != MT_SIM_OUT_OF_MEMORY;
+    }
+    return serves;
 }
 
 /* ---- does it belong to the log? ---- */
@@ -498,6 +511,7 @@ static void say_what_if(struct mt_triage *t, const struct mt_shot *shot)
     say_trials(t, shot, false,
                "Snapshot: replayed, these settings would have served the request: ");
     say_trials(t, shot, true, "Snapshot: replayed, these would have failed as well: ");
+    mt_shot_say_changes(t, shot);
 }
 
 static void say_shot(struct mt_triage *t, const struct mt_shot *shot, enum mt_verdict verdict)

@@ -12,6 +12,7 @@
 #include "triage/advice/advice.h"
 #include "triage/log/log.h"
 #include "triage/rules/rules.h"
+#include "verbs/simulate/cures.h"
 #include "verbs/simulate/simulate.h"
 
 /* Settings that are replayed at most; expandable segments come first where they were not on. */
@@ -44,6 +45,8 @@ struct mt_shot {
     bool exact;                    /* the replay met the recording exactly */
     struct mt_shot_trial trials[MT_SHOT_TRIALS];
     size_t n_trials;
+    struct mt_sim_cures changes; /* of the program, whose replay served the request; the cheapest
+                                    first */
     bool belongs; /* to the log's event; true without a log */
 };
 
@@ -85,6 +88,14 @@ enum mt_status mt_shot_look(struct mt_triage *t, struct mt_shot *shot, struct mt
 bool mt_shot_leaks(const struct mt_shot *shot);
 /* The replay with expandable segments, or NULL. */
 const struct mt_shot_trial *mt_shot_expandable(const struct mt_shot *shot);
+/* Whether a setting whose replay served the request was among those tried. */
+bool mt_shot_setting_serves(const struct mt_shot *shot);
+/* shot_changes.c: replays the recording with the usual changes of a program. */
+enum mt_status mt_shot_try_changes(struct mt_shot *shot, struct mt_error *err) MT_NODISCARD;
+/* The cheapest change in words, in the arena of the triage, NULL: none. */
+const char *mt_shot_change(struct mt_triage *t, const struct mt_shot *shot);
+/* Adds those that served the request, with what they bring. */
+void mt_shot_say_changes(struct mt_triage *t, const struct mt_shot *shot);
 bool mt_shot_belongs(const struct mt_shot *shot, const struct mt_incident *i);
 /* The event of shot->oom, or the state without one, as an incident. */
 struct mt_incident mt_shot_incident(const struct mt_shot *shot);

@@ -86,6 +86,8 @@ bool mt_if_not_tpu(const struct mt_advisor *a);
 bool mt_if_prints_grow(const struct mt_advisor *a);
 bool mt_if_nothing_found(const struct mt_advisor *a);
 bool mt_if_one_line_holds(const struct mt_advisor *a);
+bool mt_if_change_serves(const struct mt_advisor *a);
+bool mt_if_only_change_serves(const struct mt_advisor *a);
 bool mt_if_other_replay_serves(const struct mt_advisor *a);
 bool mt_if_others_are_more(const struct mt_advisor *a);
 bool mt_if_outside_is_more(const struct mt_advisor *a);

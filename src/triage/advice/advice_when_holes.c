@@ -57,6 +57,16 @@ bool mt_if_other_replay_serves(const struct mt_advisor *a)
     return a->facts->serving_conf && spent(a->facts);
 }
 
+bool mt_if_change_serves(const struct mt_advisor *a)
+{
+    return a->facts->change != NULL;
+}
+
+bool mt_if_only_change_serves(const struct mt_advisor *a)
+{
+    return a->facts->change && !a->facts->serving_conf && !a->facts->expandable_serves;
+}
+
 bool mt_if_may_expand_for_holes(const struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;

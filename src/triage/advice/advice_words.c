@@ -177,6 +177,24 @@ static bool place_conf_serving(const struct mt_advisor *a, struct mt_buf *out)
     return a->facts->serving_conf != NULL;
 }
 
+static bool place_change(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, a->facts->change ? a->facts->change : "");
+    return a->facts->change != NULL;
+}
+
+static bool place_change_peak(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_advice_size(a->facts->change_peak).s);
+    return a->facts->change_peak > 0;
+}
+
+static bool place_unchanged_peak(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_advice_size(a->facts->unchanged_peak).s);
+    return a->facts->unchanged_peak > a->facts->change_peak;
+}
+
 static bool place_conf_without_expandable(const struct mt_advisor *a, struct mt_buf *out)
 {
     struct mt_buf rest = {0};
@@ -385,6 +403,9 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(holder_use),
     PLACE(conf_expandable),
     PLACE(conf_split),
+    PLACE(change),
+    PLACE(change_peak),
+    PLACE(unchanged_peak),
     PLACE(conf_serving),
     PLACE(conf_without_expandable),
     PLACE(set_variable),

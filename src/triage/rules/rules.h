@@ -39,6 +39,9 @@ struct mt_facts {
     bool asker_is_line;       /* of source, not a place in a library */
     const char *pin;          /* the stack that pins most free memory, in words, or NULL */
     const char *serving_conf; /* another setting whose replay did, or NULL */
+    const char *change;       /* of the program, in words, whose replay did, or NULL */
+    uint64_t change_peak;     /* reserved with it, bytes */
+    uint64_t unchanged_peak;  /* and without, were there no limit */
     uint64_t device_used;     /* as nvidia-smi says; 0: not known */
     const struct mt_summary_table *table; /* or NULL */
     const struct mt_chunks *chunks;       /* the dump of the allocator's pool, or NULL */

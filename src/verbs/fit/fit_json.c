@@ -3,6 +3,7 @@
 #include "verbs/fit/doubts.h"
 
 #include "print/json_put.h"
+#include "verbs/simulate/print.h"
 
 static void put_recordings(struct mt_put *p, cJSON *root, const struct mt_fit_report *v)
 {
@@ -110,19 +111,7 @@ static void put_advice(struct mt_put *p, cJSON *root, const struct mt_fit_report
     mt_put_known(p, o, "reserved_peak_bytes", v->advised > 0, v->cures->reserved);
     cJSON *list = mt_put_array(p, o, "cures");
     for (size_t i = 0; i < v->cures->list.n; i++) {
-        const struct mt_sim_cure *c = &v->cures->list.v[i];
-        struct mt_buf b = {0};
-        cJSON *one = mt_put_object(p, list, NULL);
-        mt_sim_cure_words(&b, v->base, c);
-        mt_put_text(p, one, "id", mt_sim_cure_id(c->kind));
-        mt_put_str(p, one, "text", b.failed ? MT_STR("") : mt_buf_view(&b));
-        mt_put_text(p, one, "conf", c->conf);
-        mt_put_known(p, one, "calls", c->calls > 0, c->calls);
-        mt_put_u64(p, one, "reserved_peak_bytes", c->reserved);
-        mt_put_i64(p, one, "brings_bytes", (int64_t)(v->cures->reserved - c->reserved));
-        mt_put_u64(p, one, "device_calls", c->device_calls);
-        mt_put_text(p, one, "verdict", mt_fit_verdict(c->verdict));
-        mt_buf_release(&b);
+        mt_sim_put_cure(p, list, v->base, &v->cures->list.v[i], v->cures->reserved);
     }
 }
 

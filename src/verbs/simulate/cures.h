@@ -33,8 +33,8 @@ struct mt_sim_cures {
     uint64_t reserved; /* bytes, the peak without any; without bounds where that does not fit */
     enum mt_sim_verdict verdict;
     MT_VEC(struct mt_sim_cure)
-    list; /* that fit or reserve less: those that fit, the cheapest first;
-             then the others, the least reserved first */
+    list; /* that fit or reserve less: those that fit, the cheapest first, then those of which
+             nothing is refused; then the others, the least reserved first */
 };
 
 struct mt_sim_patient {
@@ -43,6 +43,8 @@ struct mt_sim_patient {
     struct mt_sim_options options;
     const uint64_t *sizes;    /* of its allocations; NULL: as recorded */
     uint64_t limit, capacity; /* bytes; both 0: what the recording proves */
+    const char *beside;       /* NULL: settings are searched, and the best also tried beside changes
+                                 where none is enough; else these are, "" for none, and no search */
 };
 
 /* Loads and replays the recording once for each cure that is tried, about ten times. Errors:

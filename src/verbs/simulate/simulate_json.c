@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate/1: each run with PyTorch's own counters, and what they rest on. */
-#include "print/json_put.h"
 #include "verbs/simulate/print.h"
 
 struct counters {
@@ -210,4 +209,21 @@ enum mt_status mt_report_simulate_json(const struct mt_report *r, const struct m
         }
     }
     return mt_put_end(&p, r, root, false, err);
+}
+
+void mt_sim_put_cure(struct mt_put *p, cJSON *list, const struct mt_snapshot *s,
+                     const struct mt_sim_cure *cure, uint64_t without)
+{
+    struct mt_buf words = {0};
+    cJSON *o = mt_put_object(p, list, NULL);
+    mt_sim_cure_words(&words, s, cure);
+    mt_put_text(p, o, "id", mt_sim_cure_id(cure->kind));
+    mt_put_str(p, o, "text", words.failed ? MT_STR("") : mt_buf_view(&words));
+    mt_put_text(p, o, "conf", cure->conf);
+    mt_put_known(p, o, "calls", cure->calls > 0, cure->calls);
+    mt_put_u64(p, o, "reserved_peak_bytes", cure->reserved);
+    mt_put_i64(p, o, "brings_bytes", (int64_t)(without - cure->reserved));
+    mt_put_u64(p, o, "device_calls", cure->device_calls);
+    mt_put_text(p, o, "verdict", mt_sim_verdict_word(cure->verdict));
+    mt_buf_release(&words);
 }

@@ -2,6 +2,7 @@
 /* A triage as JSON: triage/1. What a message does not print is null. */
 #include "print/account_report.h"
 #include "print/json_put.h"
+#include "verbs/simulate/print.h"
 #include "verbs/triage/print.h"
 
 static const char *const KEYS[MT_OOM_FIELD_COUNT] = {
@@ -161,6 +162,10 @@ static void put_shots(struct mt_put *p, cJSON *o, const struct mt_triage_result 
             cJSON *trial = mt_put_object(p, trials, NULL);
             mt_put_text(p, trial, "conf", s->trials[k].conf);
             mt_put_text(p, trial, "verdict", s->trials[k].verdict);
+        }
+        cJSON *changes = mt_put_array(p, one, "changes");
+        for (size_t k = 0; k < s->changes->list.n; k++) {
+            mt_sim_put_cure(p, changes, s->snapshot, &s->changes->list.v[k], s->changes->reserved);
         }
         mt_account_json(p, one, s->account);
     }

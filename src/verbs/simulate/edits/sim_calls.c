@@ -4,7 +4,8 @@
  * row: one call, or several, as the blocks of a model. Where the row's stacks repeat, each period
  * is a call. A row that does not repeat exactly, because its first call also allocates a workspace,
  * is cut where the rows that do repeat are: after as many occurrences of the last stack as a period
- * has.
+ * has. The last row may break off within a call: it is cut as the rows that repeat are where it
+ * begins as they do.
  */
 #include "support/hash.h"
 
@@ -86,7 +87,7 @@ static size_t count_of_last(const struct finder *f, const struct row *row, size_
 static enum mt_status add_call(struct finder *f, size_t from, size_t n, const struct row *row)
 {
     struct edit_call c = {f->allocs.v[from], f->allocs.v[from + n - 1],
-                          f->allocs.v[row->first + row->n - 1]};
+                          f->allocs.v[row->first + row->n - 1], false};
     return mt_vec_push(&f->out->list, c) ? MT_OK : mt_fail_nomem(f->err);
 }
 
@@ -107,8 +108,28 @@ static enum mt_status cut_row(struct finder *f, const struct row *row, size_t co
     return MT_OK;
 }
 
+/* Whether the row runs as one that repeats, up to where it breaks off. */
+static bool breaks_off(const struct finder *f, const struct row *row, const struct row *model)
+{
+    bool same = model && row->period == 0 && row == &f->rows.v[f->rows.n - 1];
+    for (size_t i = 0; same && i < row->n; i++) {
+        same = stack_of(f, row->first + i) == stack_of(f, model->first + i % model->period);
+    }
+    return same;
+}
+
+static enum mt_status cut_even(struct finder *f, const struct row *row, size_t period)
+{
+    for (size_t i = 0; i < row->n; i += period) {
+        MT_TRY(add_call(f, row->first + i, row->n - i < period ? row->n - i : period, row));
+        f->out->list.v[f->out->list.n - 1].even = true;
+    }
+    return MT_OK;
+}
+
 static enum mt_status cut_rows(struct finder *f)
 {
+    const struct row *model = NULL;
     size_t count = 0;
     for (size_t i = 0; i < f->rows.n; i++) {
         struct row *row = &f->rows.v[i];
@@ -116,15 +137,13 @@ static enum mt_status cut_rows(struct finder *f)
         if (row->period && !count) {
             count = count_of_last(f, row, row->first, row->period);
         }
+        model = row->period ? row : model;
     }
     for (size_t i = 0; i < f->rows.n; i++) {
         const struct row *row = &f->rows.v[i];
-        for (size_t k = 0; row->period && k < row->n; k += row->period) {
-            MT_TRY(add_call(f, row->first + k, row->period, row));
-        }
-        if (!row->period) {
-            MT_TRY(cut_row(f, row, count));
-        }
+        bool even = row->period || breaks_off(f, row, model);
+        MT_TRY(even ? cut_even(f, row, row->period ? row->period : model->period)
+                    : cut_row(f, row, count));
     }
     return MT_OK;
 }

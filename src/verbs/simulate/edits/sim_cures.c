@@ -2,6 +2,7 @@
 /* Each cure is tried on a program of its own, since edits add up. */
 #include "verbs/simulate/cures.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,10 @@ static enum mt_status run_cure(struct ward *w, struct mt_sim *sim, const char *c
 static enum mt_status try_settings(struct ward *w, struct mt_sim *sim)
 {
     struct mt_sim_search found;
+    if (w->patient->beside) {
+        (void)snprintf(w->best, sizeof w->best, "%s", w->patient->beside);
+        return MT_OK;
+    }
     enum mt_status status = mt_sim_search(sim, &found, w->err);
     for (size_t i = 0; status == MT_OK && i < found.n; i++) {
         const struct mt_sim_run *run = &found.best[i].run;
@@ -178,13 +183,13 @@ static enum mt_status try_edit(struct ward *w, const struct mt_sim_subject *subj
     return status;
 }
 
-static bool some_fit(const struct mt_sim_cures *c)
+static bool some_suffice(const struct mt_sim_cures *c)
 {
-    bool fits = c->verdict == MT_SIM_FITS;
+    bool suffices = c->verdict != MT_SIM_OUT_OF_MEMORY;
     for (size_t i = 0; i < c->list.n; i++) {
-        fits |= c->list.v[i].verdict == MT_SIM_FITS;
+        suffices |= c->list.v[i].verdict != MT_SIM_OUT_OF_MEMORY;
     }
-    return fits;
+    return suffices;
 }
 
 static enum mt_status try_all(struct ward *w)
@@ -192,7 +197,7 @@ static enum mt_status try_all(struct ward *w)
     for (size_t i = 0; i < w->subjects.n; i++) {
         MT_TRY(try_edit(w, &w->subjects.v[i], ""));
     }
-    bool enough = some_fit(w->out);
+    bool enough = some_suffice(w->out);
     for (size_t i = 0; !enough && w->best[0] && i < w->subjects.n; i++) {
         MT_TRY(try_edit(w, &w->subjects.v[i], w->best));
     }
@@ -202,11 +207,12 @@ static enum mt_status try_all(struct ward *w)
 static int by_cost(const void *x, const void *y)
 {
     const struct mt_sim_cure *l = x, *r = y;
-    bool fits = l->verdict == MT_SIM_FITS;
-    if (fits != (r->verdict == MT_SIM_FITS)) {
-        return fits ? -1 : 1;
+    static const int rank[] = {
+        [MT_SIM_FITS] = 0, [MT_SIM_UNKNOWN] = 1, [MT_SIM_OUT_OF_MEMORY] = 2};
+    if (l->verdict != r->verdict) {
+        return rank[l->verdict] - rank[r->verdict];
     }
-    if (fits && l->kind != r->kind) {
+    if (l->verdict != MT_SIM_OUT_OF_MEMORY && l->kind != r->kind) {
         return (l->kind > r->kind) - (l->kind < r->kind);
     }
     return (l->reserved > r->reserved) - (l->reserved < r->reserved);

@@ -5,7 +5,8 @@
  * and is made again, by the same requests, before the backward pass of that call begins; that is
  * before the requests that lead to the first free of what it kept. Source: PyTorch
  * torch/utils/checkpoint.py, _checkpoint_without_reentrant_generator (early stop: nothing is made
- * again behind the last tensor that was saved).
+ * again behind the last tensor that was saved). Where the recording ends before that backward pass,
+ * what is left of a call goes too, if the same stacks kept it in a call whose backward pass came.
  *
  * Under autocast weights are cast once in each forward pass and the copies kept until the pass
  * ends, whoever asked for them: a kept allocation of exactly half the size of something that is
@@ -24,6 +25,7 @@ struct editor {
     struct edit_calls calls;
     struct mt_idmap lasting; /* size -> how many of what is never freed */
     uint32_t next_slot;
+    bool *goes; /* by stack: its allocations were kept for a backward pass, and went with the call */
     bool *cast;                   /* by op: a copy of a weight that lasts until autocast ends */
     MT_VEC(uint32_t) freed;       /* of the row that is looked at */
     size_t burst_from, burst_end; /* behind that row, where autocast ends */
@@ -41,11 +43,15 @@ static bool has_size(const struct editor *e, size_t op)
     return any || found;
 }
 
+static uint32_t stack_of(const struct editor *e, size_t op)
+{
+    return e->r.sim->events[e->r.sim->ops.v[op].event].stack;
+}
+
 static bool matches(const struct editor *e, size_t op)
 {
-    const struct mt_sim *sim = e->r.sim;
-    return sim->ops.v[op].kind == OP_ALLOC && has_size(e, op) &&
-           e->edit->stacks[sim->events[sim->ops.v[op].event].stack];
+    return e->r.sim->ops.v[op].kind == OP_ALLOC && has_size(e, op) &&
+           e->edit->stacks[stack_of(e, op)];
 }
 
 static void count(struct editor *e, size_t op)
@@ -205,6 +211,7 @@ static enum mt_status drop_kept(struct editor *e, const struct edit_call *c, siz
             continue;
         }
         size_t at = e->cast[op] ? e->burst_end : c->last + 1;
+        e->goes[stack_of(e, op)] |= !e->cast[op];
         MT_TRY(mt_rewrite_add(&e->r, at, op, OP_FREE, e->r.sim->ops.v[op].slot));
         count(e, op);
     }
@@ -283,12 +290,43 @@ static enum mt_status run_again(struct editor *e, const struct edit_call *c, siz
     return status;
 }
 
+/* The last call goes on where a request of it was refused. */
+static bool is_running(const struct editor *e, const struct edit_call *c)
+{
+    const struct mt_sim *sim = e->r.sim;
+    bool refused = false;
+    for (size_t op = c->last; c == &e->calls.list.v[e->calls.list.n - 1] && op < sim->ops.n; op++) {
+        refused |= sim->ops.v[op].kind == OP_OOM && e->edit->stacks[stack_of(e, op)];
+    }
+    return refused;
+}
+
+/* The recording ends before the backward pass. */
+static enum mt_status drop_left(struct editor *e, const struct edit_call *c, size_t result)
+{
+    bool some = false;
+    if (!c->even || is_running(e, c)) {
+        return MT_OK;
+    }
+    for (size_t op = c->first; op <= c->last; op++) {
+        if (op == result || !matches(e, op) || e->r.free_of[op] != NEVER ||
+            !e->goes[stack_of(e, op)]) {
+            continue;
+        }
+        MT_TRY(mt_rewrite_add(&e->r, c->last + 1, op, OP_FREE, e->r.sim->ops.v[op].slot));
+        count(e, op);
+        some = true;
+    }
+    e->edit->calls += some;
+    return MT_OK;
+}
+
 static enum mt_status edit_call(struct editor *e, const struct edit_call *c)
 {
     size_t result = result_of(e, c);
     size_t back = comes_back_at(e, c, result);
     if (back == NEVER) {
-        return MT_OK; /* nothing was kept for a backward pass */
+        return drop_left(e, c, result);
     }
     e->edit->calls++;
     MT_TRY(drop_kept(e, c, result, back));
@@ -347,7 +385,8 @@ static enum mt_status edit_calls(struct editor *e)
 {
     MT_TRY(mt_sim_find_calls(e->r.sim, e->edit->stacks, &e->calls, e->r.err));
     e->cast = mt_mem_zalloc(e->r.sim->ops.n + 1, sizeof *e->cast);
-    if (!e->cast) {
+    e->goes = mt_mem_zalloc(e->r.sim->snapshot->n_stacks + 1, sizeof *e->goes);
+    if (!e->cast || !e->goes) {
         return mt_fail_nomem(e->r.err);
     }
     MT_TRY(find_lasting(e));
@@ -392,5 +431,6 @@ enum mt_status mt_sim_make_edit(struct mt_sim *sim, struct mt_sim_edit *edit, st
     mt_idmap_release(&e.lasting);
     mt_vec_release(&e.freed);
     mt_mem_free(e.cast);
+    mt_mem_free(e.goes);
     return status;
 }

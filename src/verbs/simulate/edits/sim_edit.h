@@ -11,6 +11,7 @@
 struct edit_call {
     size_t first, last; /* ops; both allocate */
     size_t run_end;     /* the last op of the row of calls that it is one of */
+    bool even;          /* cut where the stacks of such calls repeat */
 };
 
 struct edit_calls {
