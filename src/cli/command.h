@@ -270,6 +270,9 @@ enum mt_status mt_cli_output_open(struct mt_cli *cli, const struct mt_common *co
 enum mt_status mt_cli_output_commit(struct mt_cli_output *o, struct mt_error *err) MT_NODISCARD;
 void mt_cli_output_abandon(struct mt_cli_output *o);
 
+/* Whether two names are those of one file, which need not be there yet. NULL and "-" are none. */
+bool mt_cli_is_one_file(const char *a, const char *b);
+
 /* Opens -o (or stdout), and makes *r print there: as text, JSON or CSV, as `common` asks. Returns
  * 0, or the exit code after saying what is wrong. End with mt_cli_report_end. */
 int mt_cli_report_begin(struct mt_cli *cli, const struct mt_common *common, const char *file,

@@ -33,6 +33,41 @@ static bool is_special(const char *path, bool *exists)
     return *exists && !S_ISREG(st.st_mode);
 }
 
+/* The status of the folder that a path lies in, and its name there. */
+static bool stat_folder(const char *path, struct stat *st, const char **name)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    size_t n = (size_t)(*name - path);
+    if (n >= sizeof folder) {
+        return false;
+    }
+    memcpy(folder, n ? path : ".", n ? n : 1);
+    folder[n ? n : 1] = '\0';
+    return stat(folder, st) == 0;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+bool mt_cli_is_one_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    const char *name_a, *name_b;
+    if (is_stdout(a) || is_stdout(b)) {
+        return false;
+    }
+    bool has_a = stat(a, &sa) == 0, has_b = stat(b, &sb) == 0;
+    if (has_a || has_b) {
+        return has_a && has_b && S_ISREG(sa.st_mode) && is_same(&sa, &sb);
+    }
+    return stat_folder(a, &sa, &name_a) && stat_folder(b, &sb, &name_b) && is_same(&sa, &sb) &&
+           strcmp(name_a, name_b) == 0;
+}
+
 static enum mt_status cannot_write(struct mt_error *err, const char *path)
 {
     enum mt_status status = errno == ENOMEM ? MT_NOMEM : MT_OUTPUT;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/logged_input.h"
@@ -272,36 +271,59 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-/* `path` NULL: not asked for. */
-static int write_too(struct mt_cli *cli, const struct check_settings *x, const char *path,
-                     enum mt_status (*write)(FILE *to, const struct mt_check_outcome *outcomes,
-                                             size_t n, struct mt_error *err),
-                     const struct mt_check_outcome *outcomes, size_t n)
+/* ---- what is written beside the report ---- */
+
+struct also {
+    const char *path; /* NULL: not asked for */
+    enum mt_status (*write)(FILE *to, const struct mt_check_outcome *outcomes, size_t n,
+                            struct mt_error *err);
+    struct mt_cli_output o;
+};
+
+/* Before anything is measured: a run that fails here is in no history. */
+static int open_also(struct mt_cli *cli, const struct check_settings *x, struct also *also)
 {
     struct mt_error err;
-    struct mt_cli_output o;
-    if (!path) {
+    also->o = (struct mt_cli_output){.nameless = -1};
+    return !also->path || mt_cli_output_open(cli, &x->common, also->path, &also->o, &err) == MT_OK
+               ? 0
+               : mt_cli_fail(cli, NULL, &err);
+}
+
+static int write_also(struct mt_cli *cli, struct also *also,
+                      const struct mt_check_outcome *outcomes, size_t n)
+{
+    struct mt_error err;
+    if (!also->path) {
         return 0;
     }
-    enum mt_status status = mt_cli_output_open(cli, &x->common, path, &o, &err);
+    enum mt_status status = also->write(also->o.stream, outcomes, n, &err);
     if (status == MT_OK) {
-        status = write(o.stream, outcomes, n, &err);
-        if (status == MT_OK) {
-            status = mt_cli_output_commit(&o, &err);
-        } else {
-            mt_cli_output_abandon(&o);
-        }
+        status = mt_cli_output_commit(&also->o, &err);
+    } else {
+        mt_cli_output_abandon(&also->o);
     }
     return status == MT_OK ? 0 : mt_cli_fail(cli, NULL, &err);
 }
 
-/* Once the JUnit file has its name, and before the report gets one. */
-static bool is_junit_file(const struct check_settings *x)
+/* Each would take the place of the other, and the history is all earlier runs. */
+static int refuse_one_file(struct mt_cli *cli, const struct check_settings *x)
 {
-    struct stat report, junit;
-    return x->junit && x->common.output && stat(x->common.output, &report) == 0 &&
-           S_ISREG(report.st_mode) && stat(x->junit, &junit) == 0 &&
-           report.st_ino == junit.st_ino && report.st_dev == junit.st_dev;
+    const struct {
+        const char *option, *path;
+    } names[] = {{"--history", x->history},
+                 {"--junit", x->junit},
+                 {"--sarif", x->sarif},
+                 {"-o", x->common.output}};
+    for (size_t i = 0; i < MT_COUNT(names); i++) {
+        for (size_t k = i + 1; k < MT_COUNT(names); k++) {
+            if (mt_cli_is_one_file(names[i].path, names[k].path)) {
+                return mt_cli_usage(cli, "check: %s and %s name one file", names[i].option,
+                                    names[k].option);
+            }
+        }
+    }
+    return 0;
 }
 
 static int print(struct mt_report *r, const struct mt_check_outcome *o, bool one_line,
@@ -322,21 +344,26 @@ static int check_all(struct mt_cli *cli, const struct check_settings *x, char **
 {
     struct mt_report r;
     struct mt_cli_output o;
+    struct mt_error err;
+    struct also junit = {.path = x->junit, .write = mt_report_check_junit};
+    struct also sarif = {.path = x->sarif, .write = mt_report_check_sarif};
     int code = mt_cli_report_begin(cli, &x->common, files[0], &r, &o);
     if (code) {
+        return code;
+    }
+    code = open_also(cli, x, &junit);
+    code = code ? code : open_also(cli, x, &sarif);
+    if (code) {
+        mt_cli_output_abandon(&junit.o);
+        mt_cli_output_abandon(&o);
         return code;
     }
     for (size_t i = 0; i < n; i++) {
         code = worse(code, check_file(cli, x, files[i], &outcomes[i]));
         code = worse(code, print(&r, &outcomes[i], n > 1, cli));
     }
-    code = worse(code, write_too(cli, x, x->junit, mt_report_check_junit, outcomes, n));
-    code = worse(code, write_too(cli, x, x->sarif, mt_report_check_sarif, outcomes, n));
-    struct mt_error err;
-    if (is_junit_file(x)) {
-        mt_cli_output_abandon(&o);
-        return mt_cli_usage(cli, "check: --junit and -o name one file: the report has no place");
-    }
+    code = worse(code, write_also(cli, &junit, outcomes, n));
+    code = worse(code, write_also(cli, &sarif, outcomes, n));
     return mt_cli_output_commit(&o, &err) == MT_OK ? code : mt_cli_fail(cli, NULL, &err);
 }
 
@@ -382,7 +409,8 @@ static int settle(struct mt_cli *cli, struct settings *all)
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     struct settings *x = settings;
-    int code = settle(cli, x);
+    int code = refuse_one_file(cli, &x->check);
+    code = code ? code : settle(cli, x);
     if (code) {
         return code;
     }
