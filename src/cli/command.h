@@ -175,7 +175,7 @@ enum mt_command_flag {
     MT_COMMAND_TABLE = 32,      /* prints a table: --csv and -n */
     MT_COMMAND_FIGURES = 64,    /* prints sizes of a snapshot or stacks: --unit and its kin */
     /* What -o writes besides text and JSON, see output/suffix.c. */
-    MT_COMMAND_FLAME = 128,         /* flame graphs */
+    MT_COMMAND_FLAME = 128,         /* flame graphs, or another picture */
     MT_COMMAND_MARKUP = 256,        /* a report as a page or in Markdown */
     MT_COMMAND_SNAPSHOT = 512,      /* snapshots, no report */
     MT_COMMAND_OWN_SUFFIXES = 1024, /* formats of its own, and it says which */

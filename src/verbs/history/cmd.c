@@ -57,7 +57,7 @@ const struct mt_command mt_cmd_history = {
                 "memtool history runs.ndjson -o trend.svg",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_NO_SNAPSHOT | MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_FLAME,
     .settings_size = sizeof(struct history_settings),
     .defaults = defaults,
     .min_files = 1,

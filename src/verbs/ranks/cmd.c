@@ -62,7 +62,7 @@ const struct mt_command mt_cmd_ranks = {
                 "cat results/*.json | memtool ranks -            results of earlier runs",
     .groups = GROUPS,
     .n_groups = MT_COUNT(GROUPS),
-    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES,
+    .flags = MT_COMMAND_TABLE | MT_COMMAND_FIGURES | MT_COMMAND_FLAME,
     .settings_size = sizeof(struct ranks_settings),
     .defaults = defaults,
     .min_files = 1,
