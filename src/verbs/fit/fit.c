@@ -82,10 +82,10 @@ static enum mt_status load(struct mt_fit *f, const struct mt_fit_input *inputs, 
         }
         f->recordings[i].calls = f->calls[i].list.n;
         if (f->calls[i].list.n == 0) {
-            return mt_fail(err, MT_USAGE, MT_NO_OFFSET,
-                           "the recording of size %llu has no allocations on that device: the "
-                           "history was not recorded",
-                           (unsigned long long)inputs[i].size);
+            return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                           "the recording of size %llu has no allocations on device %d%s",
+                           (unsigned long long)inputs[i].size, (int)devices[i],
+                           s->n_events == 0 ? ": the history was not recorded" : "");
         }
     }
     sort_recordings(f);

@@ -68,7 +68,7 @@ struct mt_fit;
 
 /*
  * Aligns the recordings (2 to MT_FIT_RECORDINGS, of the device with the most events, or `device`).
- * Errors: MT_NOMEM; MT_USAGE (sizes, or a recording without events); MT_LIMIT. Caller frees.
+ * Errors: MT_NOMEM; MT_USAGE (sizes); MT_NOT_FOUND (no events); MT_LIMIT. Caller frees.
  */
 enum mt_status mt_fit_new(const struct mt_fit_input *inputs, size_t n, int32_t device,
                           mt_torch_release release, struct mt_fit **out, struct mt_error *err)

@@ -9,3 +9,10 @@ cp lstm_2.pickle.gz one.gz
 cp lstm_3.pickle.gz other.gz
 "$MEMTOOL" fit one.gz other.gz 2>&1
 echo "exit $?"
+# a file without what is wanted is no fault of the command line
+printf '{"segments": [], "device_traces": [[]]}' >bare.json
+cp bare.json bare2.json
+"$MEMTOOL" fit --sizes 1,2 bare.json bare2.json 2>&1
+echo "exit $?"
+"$MEMTOOL" fit --sizes 1,2 --device 5 "$TESTDATA/good/graphs.pickle" "$TESTDATA/good/frag_oom.pickle" 2>&1
+echo "exit $?"
