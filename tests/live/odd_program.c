@@ -232,6 +232,13 @@ static int first_ends_alone(void)
     pthread_exit(NULL);
 }
 
+static int bare_exit(void)
+{
+    take(MIB);
+    syscall(SYS_exit, 7);
+    return 5;
+}
+
 static int cleared_environment(void)
 {
     EXPECT(clearenv() == 0);
@@ -257,6 +264,7 @@ static const struct {
     const char *name;
     int (*run)(void);
 } modes[] = {{"handler", handler},
+             {"bare-exit", bare_exit},
              {"clone-vm", clone_vm},
              {"raw-fork", raw_fork},
              {"no-descriptors", no_descriptors},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process whose first thread has ended by pthread_exit lives until its last thread ends. Then
- * nobody is left to tell memtool's threads, so that one more of them looks, from then on, whether
- * any other lives.
+ * A process whose first thread has ended by pthread_exit, or by the system call exit, lives until
+ * its last thread ends. Then nobody is left to tell memtool's threads, so that one more of them
+ * looks, from then on, whether any other lives.
  */
 #define _GNU_SOURCE 1 /* gettid by syscall, pthread_setname_np */
 #include "live/core/own_thread.h"
@@ -22,6 +22,7 @@
 #define NAME "memtool-live"
 
 static atomic_bool any;
+static _Atomic int ends; /* the process whose first thread has ended */
 
 static void block_signals(sigset_t *before)
 {
@@ -63,17 +64,28 @@ static void read_of(const char *thread, const char *file, char *text, size_t siz
     }
 }
 
-/* Ended, or memtool's. The first thread stays in the list, as a zombie. */
+/* The first thread stays in the list, as a zombie. *code: what it gave to exit. */
+static bool first_is_gone(int *code)
+{
+    enum { MOST = 1024 }; /* 52 numbers */
+    char text[MOST], first[24];
+    snprintf(first, sizeof first, "%ld", (long)getpid());
+    read_of(first, "stat", text, sizeof text);
+    const char *behind_name = strrchr(text, ')'), *last = strrchr(text, ' ');
+    *code = last ? (int)(strtol(last, NULL, 10) >> 8 & 0xFF) : 0;
+    return behind_name && strncmp(behind_name, ") Z", 3) == 0;
+}
+
+/* Ended, or memtool's. */
 static bool counts_not(const char *thread)
 {
-    char text[256];
-    if ((pid_t)strtol(thread, NULL, 10) != getpid()) {
-        read_of(thread, "comm", text, sizeof text);
-        return text[0] == '\0' || strcmp(text, NAME "\n") == 0;
+    char text[64];
+    int code;
+    if ((pid_t)strtol(thread, NULL, 10) == getpid()) {
+        return first_is_gone(&code);
     }
-    read_of(thread, "stat", text, sizeof text);
-    const char *behind_name = strrchr(text, ')');
-    return behind_name && strncmp(behind_name, ") Z", 3) == 0;
+    read_of(thread, "comm", text, sizeof text);
+    return text[0] == '\0' || strcmp(text, NAME "\n") == 0;
 }
 
 static bool alone(void)
@@ -98,14 +110,31 @@ static void *end_with_the_last(void *ctx)
         nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
         nap_ns = nap_ns < LONGEST_NAP_NS ? 2 * nap_ns : nap_ns;
     }
-    exit(0);
+    int code;
+    (void)first_is_gone(&code);
+    exit(code);
     return ctx;
+}
+
+static void end_once(void)
+{
+    pthread_t thread;
+    if (atomic_exchange(&ends, (int)getpid()) != (int)getpid()) {
+        (void)mt_own_thread_start(&thread, end_with_the_last, NULL);
+    }
 }
 
 void mt_own_thread_first_ends(void)
 {
-    pthread_t thread;
     if (atomic_load(&any) && (pid_t)syscall(SYS_gettid) == getpid()) {
-        (void)mt_own_thread_start(&thread, end_with_the_last, NULL);
+        end_once();
+    }
+}
+
+void mt_own_thread_look(void)
+{
+    int code;
+    if (first_is_gone(&code)) {
+        end_once();
     }
 }

@@ -23,6 +23,7 @@
 #include "support/str.h"
 
 #include "live/core/environment.h"
+#include "live/core/quiet_write.h"
 #include "live/dump/crash.h"
 #include "live/dump/dump_lock.h"
 #include "live/dump/dumper.h"
@@ -60,8 +61,7 @@ static void say(const char *text)
     const struct iovec line[] = {{(char *)(uintptr_t) "memtool: ", 9},
                                  {(char *)(uintptr_t)text, strlen(text)},
                                  {(char *)(uintptr_t) "\n", 1}};
-    ssize_t written = writev(STDERR_FILENO, line, MT_COUNT(line));
-    (void)written;
+    mt_quiet_write(STDERR_FILENO, line, MT_COUNT(line));
 }
 
 static void remember(const char *text)

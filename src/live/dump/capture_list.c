@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One write, so that records of several processes do not mix. */
+#include "live/core/quiet_write.h"
 #include "live/dump/capture_list.h"
 
 #include <fcntl.h>
@@ -18,8 +19,7 @@ void mt_capture_list_tell(const char *list, const char *word, const char *path)
     int n = snprintf(record, sizeof record, "%s\t%ld%s%s", word, (long)getpid(), path ? "\t" : "",
                      path ? path : "");
     if (n > 0 && (size_t)n < sizeof record) {
-        ssize_t written = write(fd, record, (size_t)n + 1);
-        (void)written;
+        mt_quiet_write(fd, &(struct iovec){record, (size_t)n + 1}, 1);
     }
     close(fd);
 }

@@ -9,6 +9,7 @@
  * It does not go through the snapshot builder: that would hold a second copy of every event, with
  * tables, in a process that may be short of memory, and the library would grow by the readers.
  */
+#include "live/core/quiet_write.h"
 #include "live/dump/dump.h"
 
 #include <signal.h>
@@ -567,24 +568,15 @@ static enum mt_status write_file(struct mt_dump *d, struct mt_snapshot_names *na
     return error == 0 ? MT_OK : failed(err, "write", path, error);
 }
 
-/* A file that grows beyond RLIMIT_FSIZE is a failure here, and no reason for SIGXFSZ to end the
- * program. The signal comes to the thread that writes. */
 enum mt_status mt_dump_write(struct mt_dump *d, struct mt_snapshot_names *names,
                              enum mt_snapshot_why why, char *path, struct mt_error *err)
 {
-    const struct timespec no_time = {0};
-    sigset_t limit, before, pending;
+    struct mt_quiet quiet;
     if (!prepare_numbers(d)) {
         return mt_fail_nomem(err);
     }
-    sigemptyset(&limit);
-    sigaddset(&limit, SIGXFSZ);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    mt_quiet_begin(&quiet);
     enum mt_status status = write_file(d, names, why, path, err);
-    if (!sigismember(&pending, SIGXFSZ)) {
-        (void)sigtimedwait(&limit, NULL, &no_time);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mt_quiet_end(&quiet);
     return status;
 }

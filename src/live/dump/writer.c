@@ -6,6 +6,7 @@
  */
 #include "live/dump/writer.h"
 
+#include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,10 +42,16 @@ static void serve(struct mt_writer *w)
 
 static void *work(void *ctx)
 {
+    enum { LOOK_S = 1 };
     struct mt_writer *w = ctx;
     for (;;) {
-        if (sem_wait(&w->wake) == 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += LOOK_S;
+        if (sem_timedwait(&w->wake, &until) == 0) {
             serve(w);
+        } else if (errno == ETIMEDOUT) {
+            mt_own_thread_look();
         }
     }
     return NULL;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "live/core/live_cache.h"
+#include "live/core/quiet_write.h"
 #include "live/preload/preload.h"
 #include "live/preload/preload_doors.h"
 
@@ -125,8 +126,8 @@ MT_DOOR int cudaIpcGetMemHandle(void *handle, void *ptr)
         bool inside = mt_cache_segment(live, (uintptr_t)ptr, &place) &&
                       place.base != (uint64_t)(uintptr_t)ptr;
         if (inside) {
-            ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-            (void)written;
+            const struct iovec line = {(char *)(uintptr_t)text, sizeof text - 1};
+            mt_quiet_write(STDERR_FILENO, &line, 1);
             return NOT_SUPPORTED;
         }
     }

@@ -3,6 +3,7 @@
  * Snapshots of a watched process, and their moments: at the end, on a signal, by the clock, when
  * memory runs out. Only what must agree is copied under the lock; everything is written without it.
  */
+#include "live/core/quiet_write.h"
 #include "live/preload/preload_state.h"
 
 #include <signal.h>
@@ -28,8 +29,7 @@ void mt_preload_say(const char *text)
     int n = snprintf(line, sizeof line, "memtool: %s\n", text);
     size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     line[length - 1] = '\n'; /* also where it was cut */
-    ssize_t written = write(STDERR_FILENO, line, length);
-    (void)written;
+    mt_quiet_write(STDERR_FILENO, &(struct iovec){line, length}, 1);
 }
 
 /* ---- snapshots ---- */
