@@ -260,10 +260,64 @@ static int terminated_at_a_quick_end(void)
     _exit(5);
 }
 
+#define WORDS(...)                                                                                 \
+    (char *const *)(uintptr_t)(const char *const[])                                                \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
+static int terminated_at_execv(void)
+{
+    take(MIB);
+    raise(SIGTERM);
+    return execv("/bin/echo", WORDS("echo", "goes on"));
+}
+
+static int terminated_at_execvp(void)
+{
+    take(MIB);
+    raise(SIGTERM);
+    return execvp("echo", WORDS("echo", "goes on"));
+}
+
+static int terminated_at_execlp(void)
+{
+    take(MIB);
+    raise(SIGTERM);
+    return execlp("echo", "echo", "goes on", NULL);
+}
+
+static int execs_itself(void)
+{
+    take(MIB);
+    char *const *env = WORDS("A=x y");
+    for (int i = 0; i < 6; i++) {
+        pid_t child = i % 2 ? vfork() : fork();
+        if (child == 0) {
+            i == 0   ? execl("/bin/sh", "sh", "-c", "echo $0 $1 $A", "0", "one", (char *)NULL)
+            : i == 1 ? execle("/usr/bin/env", "env", (char *)NULL, env)
+            : i == 2 ? execlp("sh", "sh", "-c", "echo $0 $#", "2", "3", (char *)NULL)
+            : i == 3 ? execvpe("env", WORDS("env"), env)
+            : i == 4 ? execve("/usr/bin/env", WORDS("env"), env)
+                     : execl("/nonexistent", "none", (char *)NULL);
+            _exit(i);
+        }
+        int status = 0;
+        EXPECT(waitpid(child, &status, 0) == child);
+        printf("%d\n", status);
+        fflush(stdout);
+    }
+    return execlp("echo", "echo", "last", (char *)NULL);
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
 } modes[] = {{"handler", handler},
+             {"terminated-at-execv", terminated_at_execv},
+             {"terminated-at-execvp", terminated_at_execvp},
+             {"terminated-at-execlp", terminated_at_execlp},
+             {"execs", execs_itself},
              {"bare-exit", bare_exit},
              {"clone-vm", clone_vm},
              {"raw-fork", raw_fork},

@@ -113,10 +113,17 @@ void mt_crash_watch(struct mt_writer *w)
     }
 }
 
-void mt_crash_quick_end(void)
+void mt_crash_yield(void)
 {
     for (int i = 0; i < atomic_load(&crash.n); i++) {
         mt_writer_yield(crash.writers[i]);
+    }
+}
+
+void mt_crash_quick_end(void)
+{
+    mt_crash_yield();
+    for (int i = 0; i < atomic_load(&crash.n); i++) {
         ask(crash.writers[i], MT_SNAPSHOT_EXIT);
     }
 }

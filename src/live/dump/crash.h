@@ -14,6 +14,10 @@
  * another writer; not at the same time. */
 void mt_crash_watch(struct mt_writer *w);
 
+/* Where a signal that ends the process has come and its snapshot is being written: waits for that
+ * end, for a limited time. Async-signal-safe. */
+void mt_crash_yield(void);
+
 /* Before an end without exit functions: the snapshot of the end, unless one was asked for.
  * Async-signal-safe. */
 void mt_crash_quick_end(void);
