@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #include "cli/command.h"
 #include "cli/logged_input.h"
 #include "support/mem.h"
