@@ -110,7 +110,7 @@ START_TEST(every_way_to_group)
     struct scene x;
     scene_begin(&x);
     static const size_t ROWS[] = {[MT_BY_STACK] = 3,    [MT_BY_FILE] = 3,   [MT_BY_LINE] = 3,
-                                  [MT_BY_FUNCTION] = 3, [MT_BY_MODULE] = 1, [MT_BY_ANNOTATION] = 1,
+                                  [MT_BY_FUNCTION] = 3, [MT_BY_FOLDER] = 1, [MT_BY_ANNOTATION] = 1,
                                   [MT_BY_STREAM] = 1,   [MT_BY_POOL] = 1,   [MT_BY_CATEGORY] = 1};
     for (int by = MT_BY_STACK; by <= MT_BY_CATEGORY; by++) {
         struct mt_peak p = look(&x, (enum mt_peak_by)by, (struct mt_moment){0}, NULL);

@@ -214,13 +214,14 @@ START_TEST(number_in_name)
 }
 END_TEST
 
-/* A later result of a file replaces an earlier one; numbers that are none are not known. */
+/* A second result of one verb for a file is refused; numbers that are none are not known. */
 START_TEST(results)
 {
-    static const char text[] =
+    static const char second[] =
         "{\"memtool\":\"1\",\"schema\":\"peak/1\",\"file\":\"a\",\"devices\":[{\"at\":\"peak\","
         "\"peak_requested_bytes\":5,\"stacks\":[{\"bytes\":4,\"count\":1,\"frames\":[{\"name\":"
-        "\"f\",\"filename\":\"x\",\"line\":1}]}],\"others_bytes\":1}]}\n"
+        "\"f\",\"filename\":\"x\",\"line\":1}]}],\"others_bytes\":1}]}\n";
+    static const char text[] =
         "{\"memtool\":\"1\",\"schema\":\"peak/1\",\"file\":\"a\",\"rank\":9,\"devices\":[{\"at\":"
         "\"peak\",\"peak_requested_bytes\":7,\"stacks\":[{\"bytes\":7,\"count\":2,\"frames\":[]}"
         "]}]} {\"memtool\":\"1\",\"schema\":\"stats/1\",\"file\":\"b\",\"devices\":[{"
@@ -234,6 +235,7 @@ START_TEST(results)
     ck_assert_uint_eq(r.ranks.v[0].stacks.v[0].stack, 0);
     ck_assert_uint_eq(r.ranks.v[1].known, 1u << MT_RANK_OOMS);
     ck_assert_uint_eq(r.ranks.v[1].figure[MT_RANK_OOMS], 2);
+    ck_assert_int_eq(mt_ranks_read_results(&r, mt_str_from(second), &err), MT_FORMAT);
 }
 END_TEST
 

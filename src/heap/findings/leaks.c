@@ -349,7 +349,8 @@ static bool is_regrown(const struct mt_leaks *l)
 }
 
 /* Whether the steps are of a few events each and keep what they take: a program that only fills the
- * card, one block after the other, looks like that. */
+ * card, one block after the other, looks like that. Where the program or the user names the steps,
+ * nothing is left to doubt. */
 static bool is_fill(const struct mt_leaks *l)
 {
     enum { FEW_EVENTS = 8 };
@@ -357,7 +358,7 @@ static bool is_fill(const struct mt_leaks *l)
     size_t n = mt_periods_count(p);
     uint64_t low = l->live.v[l->live.n - 1];
     uint64_t moves = l->last_peak > low ? l->last_peak - low : 0;
-    return !p->passes.n && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS &&
+    return p->source == MT_PERIOD_DETECTED && !p->passes.n && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS &&
            moves / l->stride <= (uint64_t)l->bytes_per_step / 4 * 5;
 }
 
