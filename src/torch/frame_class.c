@@ -23,10 +23,12 @@ enum name {
     GET_NEW_WORKSPACE,
     THREAD_MAIN,
     EVALUATE_FUNCTION,
+    NAMES_WHOLE,
+    CACHE = NAMES_WHOLE, /* a word in it tells */
     NAMES
 };
 
-static const char *const NAME[NAMES] = {
+static const char *const NAME[NAMES_WHOLE] = {
     [CALL_IMPL] = "_call_impl",
     [WRAPPED_CALL_IMPL] = "_wrapped_call_impl",
     [DUNDER_CALL] = "__call__",
@@ -80,7 +82,10 @@ static const struct file FILES[] = {
     {"-packages/accelerate/", MT_FRAME_TORCH, MT_FRAME_TORCH, {0}},
     {"-packages/deepspeed/", MT_FRAME_TORCH, MT_FRAME_TORCH, {0}},
     {"-packages/functorch/", MT_FRAME_TORCH, MT_FRAME_TORCH, {0}},
+    {"cache.py", MT_FRAME_USER, MT_FRAME_STEP, {STEP}},
+    {"cache_utils.py", MT_FRAME_USER, MT_FRAME_STEP, {STEP}},
 };
+enum { FILE_CACHE = MT_COUNT(FILES) - 2 };
 
 /* Two digits behind a sign at s[at], else 0. */
 static unsigned kept_kind(struct mt_str s, size_t at, unsigned end)
@@ -104,16 +109,31 @@ unsigned mt_frame_file_kind(struct mt_str file)
     return kept;
 }
 
+static bool has_cache_word(struct mt_str name)
+{
+    static const char *const words[] = {"cache", "kv_", "_kv", "page", "past_key"};
+    bool found = false;
+    for (size_t i = 0; i < MT_COUNT(words); i++) {
+        found |= mt_str_find(name, mt_str_from(words[i])) != SIZE_MAX;
+    }
+    return found;
+}
+
 unsigned mt_frame_name_kind(struct mt_str name)
 {
     unsigned kept = name.n >= 3 ? kept_kind(name, name.n - 3, NAMES) : 0;
-    for (unsigned i = 1; !kept && i < NAMES; i++) {
+    for (unsigned i = 1; !kept && i < NAMES_WHOLE; i++) {
         struct mt_str known = mt_str_from(NAME[i]);
         if (i < NAMES_PYTHON ? mt_str_equal(name, known) : mt_str_starts(name, known)) {
             return i;
         }
     }
-    return kept;
+    return kept || !has_cache_word(name) ? kept : CACHE;
+}
+
+bool mt_frame_is_cache(unsigned file_kind, unsigned name_kind)
+{
+    return name_kind == CACHE || (file_kind >= FILE_CACHE && file_kind < MT_COUNT(FILES));
 }
 
 static enum mt_frame_class class_of_native(unsigned name_kind)

@@ -35,4 +35,7 @@ unsigned mt_frame_name_kind(struct mt_str name);
 /* `python`: a line of Python, of a file or of a notebook's cell. */
 enum mt_frame_class mt_frame_class(bool python, unsigned file_kind, unsigned name_kind);
 
+/* By its name the line belongs to a cache, as that of keys and values. */
+bool mt_frame_is_cache(unsigned file_kind, unsigned name_kind);
+
 #endif

@@ -19,6 +19,7 @@
 
 #include "heap/findings/floor.h"
 #include "heap/stacks/held.h"
+#include "torch/frame_class.h"
 
 /* Level of one row (a candidate stack; row 0 is the rest) while walking. */
 struct level {
@@ -362,15 +363,45 @@ static bool is_fill(const struct mt_leaks *l)
            moves / l->stride <= (uint64_t)l->bytes_per_step / 4 * 5;
 }
 
+static bool has_cache_line(const struct mt_snapshot *s, uint32_t stack)
+{
+    const struct mt_stack *k = &s->stacks[stack];
+    for (uint32_t i = 0; i < k->n; i++) {
+        const struct mt_frame *f = &s->frames[s->stack_frames[k->first + i]];
+        if (mt_frame_is_cache(mt_frame_file_kind(mt_snapshot_str(s, f->filename)),
+                              mt_frame_name_kind(mt_snapshot_str(s, f->name)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether most of the growth is made by lines that are called a cache. */
+static bool is_cache(const struct mt_leaks *l, const struct mt_snapshot *s)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < l->stacks.n; i++) {
+        const struct mt_growth *g = &l->stacks.v[i];
+        bytes += !g->rest && has_cache_line(s, g->stack) ? g->bytes_per_step : 0;
+    }
+    return bytes > l->bytes_per_step / 2;
+}
+
 /* Why growth above the line is no proof of a leak; MT_LEAK_RISES where it is. */
-static enum mt_leak_reason doubt(const struct mt_leaks *l)
+static enum mt_leak_reason doubt(const struct mt_leaks *l, const struct mt_snapshot *s)
 {
     const struct mt_periods *p = &l->periods;
-    if (p->may_be_layers) {
+    if (p->may_be_layers && !p->of_frames) {
         return MT_LEAK_LAYERS;
     }
     if (is_fill(l)) {
         return MT_LEAK_FILL;
+    }
+    if (!p->learns && is_cache(l, s)) {
+        return MT_LEAK_CACHE;
+    }
+    if (p->may_be_layers) {
+        return MT_LEAK_LAYERS;
     }
     if (l->live.v[l->live.n - 1] < l->live.v[0]) {
         return MT_LEAK_OUTWEIGHED;
@@ -384,13 +415,14 @@ static enum mt_leak_reason below_line(const struct mt_leaks *l)
     return falls ? MT_LEAK_OUTWEIGHED : MT_LEAK_BELOW_LINE;
 }
 
-static void conclude(struct mt_leaks *out, const struct mt_leak_options *o)
+static void conclude(struct mt_leaks *out, const struct mt_snapshot *s,
+                     const struct mt_leak_options *o)
 {
     if (out->stacks.n) {
         qsort(out->stacks.v, out->stacks.n, sizeof *out->stacks.v, compare_growth);
     }
     bool above = out->bytes_per_step > 0 && (uint64_t)out->bytes_per_step > o->threshold;
-    out->reason = above                     ? doubt(out)
+    out->reason = above                     ? doubt(out, s)
                   : out->bytes_per_step > 0 ? below_line(out)
                   : has_held(out)           ? MT_LEAK_HELD
                   : has_filled(out)         ? MT_LEAK_FILLED
@@ -449,7 +481,7 @@ static enum mt_status analyse(struct walk *w, struct mt_leaks *out, const struct
     sum_held(w, out);
     MT_TRY(judge_stacks(w, out, places, err));
     MT_TRY(judge_rest(w, out, places, err));
-    conclude(out, o);
+    conclude(out, w->s, o);
     return MT_OK;
 }
 

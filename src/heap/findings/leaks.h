@@ -28,10 +28,11 @@ enum mt_leak_reason {
     MT_LEAK_TOO_SHORT, /* fewer whole periods than MT_PERIODS_NEEDED */
     MT_LEAK_FILL,   /* every round takes a block and gives none back: taking what it needs looks so,
                        as the loading of weights does, and so does a leak */
-    MT_LEAK_LAYERS, /* only sizes tell what repeats, and each round keeps most of what it takes: it
-                       may be the layers of one pass */
+    MT_LEAK_LAYERS, /* nothing tells that what repeats are steps: it may be the layers of one pass,
+                       see mt_periods.may_be_layers */
     MT_LEAK_REGROWN, /* in a program that does not learn: as many tensors, each time larger; a cache
                         of what was generated looks so, and a list that grows */
+    MT_LEAK_CACHE,      /* in a program that does not learn, by lines that are called a cache */
     MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls */
     MT_LEAK_HELD,       /* what rises is cuBLAS's workspaces, or lies in private pools, which CUDA
                            graphs and MemPools keep */

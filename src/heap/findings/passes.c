@@ -183,6 +183,7 @@ enum mt_status mt_passes_find(struct mt_passes *out, const struct mt_stack_roles
     const struct site *site = ok ? busiest(&x) : NULL;
     if (site && roles->of[site->stack].leaf) {
         const struct site *outer = outermost(&x, site);
+        out->of_layers = true;
         ok = cut(&x, outer, out);
         if (outer != site) {
             close_rounds(&x, out);

@@ -13,6 +13,8 @@
 #include "heap/findings/passes.h"
 #include "heap/findings/period_ways.h"
 #include "heap/findings/step_marks.h"
+#include "heap/stacks/frames.h"
+#include "torch/frame_class.h"
 
 void mt_periods_release(struct mt_periods *p)
 {
@@ -167,6 +169,61 @@ static enum mt_status drop_layers(struct mt_periods *p, const struct mt_replay *
     return MT_OK;
 }
 
+static bool is_of_program(const struct mt_snapshot *s, uint32_t frame)
+{
+    const struct mt_frame *f = &s->frames[frame];
+    unsigned file = mt_frame_file_kind(mt_snapshot_str(s, f->filename));
+    unsigned name = mt_frame_name_kind(mt_snapshot_str(s, f->name));
+    enum mt_frame_class class = mt_frame_class(mt_frame_is_python(s, f), file, name);
+    return class == MT_FRAME_USER || class == MT_FRAME_STEP;
+}
+
+/* Lines of the program, from outside, in which all allocations of the rounds are alike; 0 where one
+ * has none. */
+static size_t lines_around(const struct mt_periods *p, const struct mt_replay *r)
+{
+    const struct mt_snapshot *s = r->snapshot;
+    const uint32_t *frames = s->stack_frames, *model = NULL;
+    size_t alike = 0, lines = 0;
+    for (size_t i = p->bounds.v[0]; i < p->bounds.v[p->bounds.n - 1]; i++) {
+        const struct mt_stack *k = &s->stacks[r->events[i].stack];
+        if (!mt_event_allocates(&r->events[i])) {
+            continue;
+        }
+        const uint32_t *outer = frames + k->first + k->n;
+        alike = model ? alike : k->n;
+        model = model ? model : outer;
+        size_t same = 0;
+        while (same < alike && same < k->n && outer[-1 - (ptrdiff_t)same] ==
+                                                  model[-1 - (ptrdiff_t)same]) {
+            same++;
+        }
+        alike = same;
+    }
+    for (size_t i = 0; i < alike; i++) {
+        lines += is_of_program(s, model[-1 - (ptrdiff_t)i]);
+    }
+    return lines;
+}
+
+/* A loop in the script itself or in its main function is one of the program; what repeats further
+ * inside, in a function that was called once, may be the layers of a model written as functions. */
+static enum mt_status doubt_lines(struct mt_periods *p, const struct mt_replay *r,
+                                  struct mt_error *err)
+{
+    size_t n = mt_periods_count(p);
+    struct round *rounds = n ? mt_mem_zalloc(n, sizeof *rounds) : NULL;
+    if (n && !rounds) {
+        return mt_fail_nomem(err);
+    }
+    if (n) {
+        find_rounds(rounds, p, r);
+        p->may_be_layers = keep_and_rise(rounds, n) || lines_around(p, r) > 1;
+    }
+    mt_mem_free(rounds);
+    return MT_OK;
+}
+
 static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct mt_error *err)
 {
     const struct mt_snapshot *s = e->r->snapshot;
@@ -175,7 +232,10 @@ static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct 
         MT_TRY(mt_period_by_order(p, &e->roles, 0, e->r->n, true, err));
     }
     p->of_frames = p->stack && s->stacks[p->stack].n > 0;
-    return p->of_frames ? MT_OK : drop_layers(p, e->r, err);
+    if (p->of_frames) {
+        return p->learns || !e->roles.has_frames ? MT_OK : doubt_lines(p, e->r, err);
+    }
+    return drop_layers(p, e->r, err);
 }
 
 static enum mt_status choose(struct mt_periods *p, struct evidence *e, struct mt_error *err)
@@ -185,7 +245,8 @@ static enum mt_status choose(struct mt_periods *p, struct evidence *e, struct mt
     bool optimizer = rank == MT_RANK_OPTIMIZER;
     bool steps = rank >= MT_RANK_STEP && !optimizer && count >= 2;
     if (p->passes.n && !steps && !(optimizer && count > p->passes.n)) {
-        return by_passes(p, &e->roles, e->names, optimizer ? e->best : 0, err);
+        MT_TRY(by_passes(p, &e->roles, e->names, optimizer ? e->best : 0, err));
+        return p->passes.of_layers && !p->learns ? doubt_lines(p, e->r, err) : MT_OK;
     }
     if (e->best) {
         p->source = MT_PERIOD_ANNOTATIONS;

@@ -23,6 +23,7 @@ struct mt_pass {
 struct mt_passes {
     struct mt_pass *v; /* as MT_VEC */
     size_t n, cap;
+    bool of_layers; /* the program calls PyTorch's own layers itself: each is a round of a loop */
 };
 
 struct mt_periods {
@@ -37,8 +38,9 @@ struct mt_periods {
      * step may have several. */
     struct mt_passes passes;
     bool of_frames;     /* DETECTED by lines of code; else by sizes alone */
-    bool may_be_layers; /* of sizes alone, and each keeps most of what it takes: steps that leak, or
-                           the layers of one pass */
+    bool may_be_layers; /* steps that leak, or the layers of one pass: of sizes alone, or in a
+                           program that calls no model of its own and does not learn; and each keeps most of
+                           what it takes, or they stand within a function that is called once */
     bool learns;        /* the trace has a backward pass */
 };
 

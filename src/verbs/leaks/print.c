@@ -41,13 +41,21 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
                         mt_report_size(r, rate).s);
         break;
     case MT_LEAK_LAYERS:
-        mt_sentence_add(b, "live memory grows, but without call stacks the layers of one pass look "
-                           "like steps that keep memory");
+        mt_sentence_add(b,
+                        "live memory grows, but %s the layers of one pass look like steps that "
+                        "keep memory",
+                        l->periods.of_frames ? "without a backward pass or an annotation"
+                                             : "without call stacks");
         break;
     case MT_LEAK_REGROWN:
         mt_sentence_add(b,
                         "tensors are made anew, larger in each step; a cache of generated tokens "
                         "grows so, and so does a tensor that is appended to");
+        break;
+    case MT_LEAK_CACHE:
+        mt_sentence_add(b,
+                        "what grows is kept by lines that are called a cache; one that fills with "
+                        "each token grows so, and so does one that is never emptied");
         break;
     case MT_LEAK_OUTWEIGHED:
         mt_sentence_add(b,
@@ -480,7 +488,8 @@ static bool live_rises(const struct mt_leaks *l)
 static bool more_would_tell(enum mt_leak_reason reason)
 {
     return reason == MT_LEAK_NO_PERIOD || reason == MT_LEAK_ONE_PASS ||
-           reason == MT_LEAK_TOO_SHORT || reason == MT_LEAK_LAYERS || reason == MT_LEAK_REGROWN;
+           reason == MT_LEAK_TOO_SHORT || reason == MT_LEAK_LAYERS || reason == MT_LEAK_REGROWN ||
+           reason == MT_LEAK_CACHE;
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,

@@ -40,10 +40,11 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
                        mt_count_text(x->periods.passes.n).s, x->rows.n == 1 ? "it" : "them");
     }
     if (x->periods.may_be_layers) {
-        mt_report_prose(
-            r, 4,
-            "  without call stacks these may be the layers of one pass: each keeps most "
-            "of what it takes; --period says what a step is");
+        mt_report_prose(r, 4,
+                        "  %s these may be the layers of one pass%s; --period says what a step is",
+                        x->periods.of_frames ? "without a backward pass or an annotation"
+                                             : "without call stacks",
+                        x->periods.of_frames ? "" : ": each keeps most of what it takes");
     }
     bool failed = b.failed;
     mt_buf_release(&b);
