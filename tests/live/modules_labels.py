@@ -82,8 +82,9 @@ torch = types.SimpleNamespace(
                              _cuda_getMemoryMetadata=lambda: label[0]),
     nn=types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleNamespace(
         register_module_forward_pre_hook=register("pre"), register_module_forward_hook=register("post")))),
-    optim=types.SimpleNamespace(optimizer=types.SimpleNamespace(
-        register_optimizer_step_pre_hook=register("step"), register_optimizer_step_post_hook=register("stepped"))))
+    optim=types.SimpleNamespace())  # torch.optim ends with "del optimizer"
+sys.modules["torch.optim.optimizer"] = types.SimpleNamespace(
+    register_optimizer_step_pre_hook=register("step"), register_optimizer_step_post_hook=register("stepped"))
 modules.use(torch)
 label[0] = "mine"
 net = Net(a=Leaf(), b=Leaf())

@@ -52,11 +52,15 @@ def main(settings, page):
         return any(snapshot.get("device_traces") or [])
 
     def switch_on(torch):
-        try:
-            torch.cuda.memory._record_memory_history(max_entries=settings["entries"], stacks=settings["stacks"])
-        except TypeError:  # PyTorch 2.0
-            torch.cuda.memory._record_memory_history(
-                True, trace_alloc_max_entries=settings["entries"], trace_alloc_record_context=True)
+        """Annotations of all threads: those of one thread could not be switched off from another."""
+        record = torch.cuda.memory._record_memory_history
+        now = {"max_entries": settings["entries"], "stacks": settings["stacks"]}
+        for words in (dict(now, global_record_annotations=True), now):
+            try:
+                return record(**words)
+            except TypeError:
+                pass  # an older PyTorch
+        record(True, trace_alloc_max_entries=settings["entries"], trace_alloc_record_context=True)
 
     def switch_off(torch):
         try:
@@ -98,14 +102,14 @@ def main(settings, page):
         torch = torch_of()
         was_on = recording(torch)
         enough = threading.Event()
-        hook = steps_hook(torch, enough) if settings["steps"] else None
+        steps = Steps(enough) if settings["steps"] else None
         if not was_on:
             switch_on(torch)
         tell("recording", "%d" % was_on)
 
         def off():
-            if hook is not None:
-                hook.remove()
+            if steps is not None:
+                steps.end()
             if not was_on:
                 switch_off(torch)
 
@@ -113,13 +117,15 @@ def main(settings, page):
             done = False
             try:
                 end = time.monotonic() + settings["seconds"]
+                if steps is not None:
+                    steps.begin()
                 while time.monotonic() < end and os.path.isdir(folder) and not enough.wait(0.05):
                     pass
                 text = ""
                 if os.path.isdir(folder):
                     done = True
                     text = dump(torch, off)
-                    tell("result", "ok\nrecording %d\nsteps %d\n%s" % (was_on, steps[0], text))
+                    tell("result", "ok\nrecording %d\nsteps %d\n%s" % (was_on, steps.n if steps else 0, text))
             except Exception as error:
                 tell("result", "failed\n%r" % error)
             finally:
@@ -128,20 +134,49 @@ def main(settings, page):
 
         threading.Thread(target=watch, name="memtool-attach", daemon=True).start()
 
-    steps = [0]
+    class Steps:
+        """Counts the optimizers' steps."""
 
-    def steps_hook(torch, enough):
-        optimizer = getattr(getattr(torch, "optim", None), "optimizer", None)
-        register = getattr(optimizer, "register_optimizer_step_post_hook", None)
-        if register is None:
-            raise Refusal("no-steps")
+        def __init__(self, enough):
+            # torch.optim deletes its own name of this module
+            self.module = sys.modules.get("torch.optim.optimizer")
+            self.enough, self.n, self.hook = enough, 0, None
+            if not hasattr(self.module, "register_optimizer_step_post_hook"):
+                raise Refusal("no-steps")
 
-        def after_step(*ignored):
-            steps[0] += 1
-            if steps[0] >= settings["steps"]:
-                enough.set()
+        def begin(self):
+            self.hook = self.between_steps(
+                lambda: self.module.register_optimizer_step_post_hook(self.after_step))
 
-        return register(after_step)
+        def end(self):
+            if self.hook is not None:
+                self.between_steps(self.hook.remove)
+
+        def after_step(self, *ignored):
+            self.n += 1
+            if self.n >= settings["steps"]:
+                self.enough.set()
+
+        def between_steps(self, act):
+            """If one comes in two seconds: PyTorch fails where its hooks change while it calls them."""
+            switch = sys.getswitchinterval()
+            for tries in range(1000):
+                sys.setswitchinterval(1000.0)  # nobody else runs from the look to the act
+                try:
+                    if tries == 999 or not self.in_a_step():
+                        return act()
+                finally:
+                    sys.setswitchinterval(switch)
+                time.sleep(0.002)
+
+        def in_a_step(self):
+            code = getattr(self.module, "__file__", None)
+            for frame in list(sys._current_frames().values()):
+                while frame is not None:
+                    if frame.f_code.co_filename == code:
+                        return True
+                    frame = frame.f_back
+            return False
 
     # ---- tensors ----
 

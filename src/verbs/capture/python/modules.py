@@ -6,6 +6,7 @@ its node of autograd is told to set that module's name before it runs; what a mo
 the name of the module around it. No hook changes a value, a gradient or the graph, as the backward
 hooks of nn.Module would, which put a view behind each output. Nothing here may raise into the program.
 """
+import sys
 import threading
 import weakref
 
@@ -25,7 +26,7 @@ class Labels:
             module.register_module_forward_hook(self.leave, always_call=True)
         except TypeError:  # before 2.0
             module.register_module_forward_hook(self.leave)
-        optimizer = torch.optim.optimizer
+        optimizer = sys.modules.get("torch.optim.optimizer")  # torch.optim deletes its own name of it
         if hasattr(optimizer, "register_optimizer_step_pre_hook"):
             optimizer.register_optimizer_step_pre_hook(self.step_begins)
             optimizer.register_optimizer_step_post_hook(self.step_ends)

@@ -3,6 +3,8 @@
 With the fake libcudart.so.13 in reach it also trains, in that its tensors take memory."""
 import ctypes
 import pickle
+import sys
+import threading
 import time
 
 __version__ = "2.11+fake"
@@ -82,9 +84,19 @@ class memory:
     def memory_snapshot():
         return memory._snapshot()["segments"]
 
+    annotates = None  # the thread whose annotations are recorded; 0: all threads
+
     @staticmethod
-    def _record_memory_history(enabled="all", **settings):
+    def _record_memory_history(enabled="all", global_record_annotations=False, **settings):
+        """As in 2.11 the callback that records annotations belongs to one thread, which alone can take it
+        out again, or to all."""
         memory.recording = None if enabled is None else settings
+        if memory.recording is not None and memory.annotates is None:
+            memory.annotates = 0 if global_record_annotations else threading.get_ident()
+        elif memory.recording is None and memory.annotates is not None:
+            if memory.annotates not in (0, threading.get_ident()):
+                sys.stderr.write("[W record_function.cpp:255] Requested callback is not found\n")
+            memory.annotates = None
         memory.switched.append(enabled)
         memory.trace.clear()
 
@@ -248,32 +260,4 @@ class nn:
             return x
 
 
-class optim:
-    class Optimizer:
-        state = {}
-
-        def step(self):
-            for hook in list(optim.optimizer.hooks):
-                hook(self)
-
-    class optimizer:
-        hooks = []
-
-        @staticmethod
-        def register_optimizer_step_post_hook(hook):
-            class Handle:
-                @staticmethod
-                def remove():
-                    optim.optimizer.hooks.remove(hook)
-
-            optim.optimizer.hooks.append(hook)
-            return Handle
-
-    class AdamW:
-        def __init__(self, parameters):
-            self.moments = [Tensor(8 << 20) for _ in parameters]
-
-        def zero_grad(self):
-            pass
-
-        step = zero_grad
+from . import optim  # noqa: E402
