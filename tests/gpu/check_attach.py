@@ -46,6 +46,7 @@ class Job:
 
     def end(self):
         text, err = self.process.communicate(timeout=240)
+        self.said = err.strip()
         if err.strip():
             print("       " + self.name + ": " + err.strip()[-600:].replace("\n", "\n       "), flush=True)
         rows = [r for r in text.splitlines() if r.startswith("{")]
@@ -77,10 +78,11 @@ def reach(job, name, *options):
 
 
 def check_leak(path, name):
-    text = show(name, "peak", "--by", "label", "-n", "12", path)
-    line("Trainer.kept[]" in text, name + ": the list is named")
-    line("blocks.0.mlp.0.weight" in ask("peak", "--by", "label", "-n", "9999", path)[1],
-         name + ": parameters are named")
+    show(name, "peak", "--by", "label", "-n", "12", path)
+    text = ask("peak", "--by", "label", "-n", "9999", path)[1]  # early on the list is small
+    rows = [row.strip() for row in text.splitlines() if "Trainer.kept" in row]
+    line(bool(rows), name + ": the list is named", "; ".join(rows))
+    line("blocks.0.mlp.0.weight" in text, name + ": parameters are named")
 
 
 def attach():
@@ -101,6 +103,7 @@ def attach():
     stepped = reach(job, "steps", "--steps", "5", "--tensors")
     if stepped:
         show("steps", "steps", "-n", "6", stepped)
+        check_leak(stepped, "steps")
     show("top", "top", "--pid", str(job.process.pid), "--once")
     show("top-json", "top", "--pid", str(job.process.pid), "--once", "--json", rows=40)
     for way in ("gdb", "lldb", "remote"):
@@ -112,6 +115,7 @@ def attach():
             print("       no %s here: %s" % (way, err.strip().replace("\n", " | ")), flush=True)
     alive = job.process.poll() is None
     attached = job.end()
+    line(not job.said, "nothing was said in it")
     line(alive and attached["bits"] == untouched["bits"], "the losses are those of the untouched run",
          "alive %s, %s ms a step, recording at the end %s" % (
              alive, attached.get("step_ms"), attached.get("recording")))
@@ -139,19 +143,25 @@ def often():
 
 def modules():
     times = {"plain": [], "modules": []}
-    bits = set()
+    bits, said = set(), False
     path = os.path.join(work, "modules.pickle")
     for which in ("plain", "modules", "modules", "plain", "plain", "modules"):
         options = ["-f", "-o", path if which == "modules" else os.path.join(work, "plain.pickle")]
-        result = Job(120, "clean", options + (["--modules"] if which == "modules" else []), which).end()
+        job = Job(120, "clean", options + (["--modules"] if which == "modules" else []), which)
+        result = job.end()
         times[which].append(result.get("step_ms"))
+        said |= "no module names" in job.said
         bits.add(result.get("bits"))
     plain, labelled = min(times["plain"]), min(times["modules"])
     line(len(bits) == 1, "modules: the losses are the same bits")
     line(labelled < 1.01 * plain, "modules: a step is slower by under 1 %",
          "%+.2f %%; %s" % (100 * (labelled / plain - 1), times))
     text = show("by-module", "peak", "--by", "module", "-n", "20", path, rows=30)
-    line("Model.blocks.0.mlp.0" in text or "Model.blocks" in text, "modules: they are named")
+    line("Model.blocks" in text and not said, "modules: they are named")
+    labels = ask("peak", "--by", "label", "-n", "9999", path)[1]
+    line("optimizer AdamW" in labels, "modules: the optimizer is named")
+    rows = [row.strip() for row in (text + labels).splitlines() if "(no " in row or "optimizer AdamW" in row]
+    print("       " + "; ".join(rows), flush=True)
     show("plain-by-module", "peak", "--by", "module", os.path.join(work, "plain.pickle"))
     keep("modules.pickle")
 
