@@ -28,7 +28,7 @@ static const struct mt_option OPTIONS[] = {
     MT_OPT_CUSTOM(
         0, "at", AT(at), "WHEN", mt_at_parse,
         "the moment in each file: peak (default where all have a trace), end, oom, start, "
-        "step:N or annotation:NAME (their highest point), an event's number or a time",
+        "step:N (from 0) or annotation:NAME (their highest point), an event's number or a time",
         .common = true),
     MT_OPT_CHOICE(0, "by", AT(by), MT_PEAK_BY_WORDS,
                   "group by stack (default), file, line, function, module, annotation, stream, "

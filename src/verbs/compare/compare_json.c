@@ -71,6 +71,7 @@ static void put_moments(struct mt_put *p, cJSON *o, const char *key,
         mt_put_time(p, one, "since_us", m->since_us);
         mt_put_u64(p, one, "bytes", m->live);
         mt_put_u64(p, one, "reserved_bytes", m->reserved);
+        mt_put_u64(p, one, "reserved_peak_bytes", m->reserved_peak);
     }
 }
 

@@ -235,15 +235,27 @@ static void say_moments(struct mt_buf *b, const struct mt_compare_side *side)
     }
 }
 
+/* Then what is reserved is the highest of each trace. */
+static bool at_peak(const struct mt_comparison *c)
+{
+    return c->options->at.kind == MT_AT_PEAK;
+}
+
 static bool say_side(const struct mt_report *r, const char *word, const struct mt_comparison *c,
                      const struct mt_compare_side *side)
 {
     struct mt_buf b = {0};
     bool dump = mt_compare_is_of_dump(c->options);
-    mt_buf_printf(&b, "%-6s  %s in %s, %s reserved", word, mt_report_size(r, side->live).s,
-                  mt_counted_text(side->count, dump ? "block" : "allocation").s,
+    mt_buf_printf(&b, "%-6s  %s in %s", word, mt_report_size(r, side->live).s,
+                  mt_counted_text(side->count, dump ? "block" : "allocation").s);
+    if (at_peak(c)) {
+        say_moments(&b, side);
+    }
+    mt_buf_printf(&b, at_peak(c) ? "; reserved up to %s" : ", %s reserved",
                   mt_report_size(r, side->reserved).s);
-    say_moments(&b, side);
+    if (!at_peak(c)) {
+        say_moments(&b, side);
+    }
     mt_buf_text(&b, "  ");
     mt_text_safe(&b, mt_str_from(side->file));
     mt_report_line(r, 8, "%s", mt_buf_view(&b).p);
@@ -269,9 +281,11 @@ static void say_change(const struct mt_report *r, const struct mt_comparison *c)
                     d->by_status[MT_DIFF_SAME]);
     mt_report_line(r, 8, "%s", b.text);
     b = (struct mt_sentence){0};
-    mt_sentence_add(&b, "        reserved %s", mt_report_delta(r, reserved).s);
+    mt_sentence_add(&b, "        %s %s", at_peak(c) ? "highest reserved" : "reserved",
+                    mt_report_delta(r, reserved).s);
     if (!c->filtered) {
-        mt_sentence_add(&b, "; reserved but not in use (cached, holes, rounding) %s",
+        mt_sentence_add(&b, "; %s (cached, holes, rounding) %s",
+                        at_peak(c) ? "beyond the peak in use" : "reserved but not in use",
                         mt_report_delta(r, reserved - live).s);
     }
     mt_report_line(r, 8, "%s", b.text);
@@ -389,9 +403,8 @@ static bool say_moment(const struct mt_report *r, const struct mt_compare_option
     mt_text_safe(&b, mt_str_from(o->at.text ? o->at.text : mt_moment_name(kind)));
     mt_buf_text(&b, mt_compare_is_of_dump(o)      ? ": the blocks of each dump"
                     : kind == MT_AT_END           ? ": what is left when each trace ends"
-                    : kind == MT_AT_PEAK          ? ": each file where most is alive"
-                    : mt_moment_needs_trace(kind) ? ": each file at its own"
-                                                  : "");
+                    : kind == MT_AT_PEAK || mt_moment_needs_trace(kind) ? ": each file at its own"
+                                                                        : "");
     mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
     bool ok = !b.failed;
     mt_buf_release(&b);

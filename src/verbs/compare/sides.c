@@ -63,17 +63,29 @@ static bool add_row(struct mt_compare_side *side, const struct mt_peak *p,
     return add(side, item);
 }
 
+static uint64_t most_reserved(const struct mt_replay *replay)
+{
+    struct mt_step at;
+    mt_replay_begin(replay, &at);
+    uint64_t most = at.reserved_bytes;
+    while (mt_replay_next(replay, &at)) {
+        most = at.reserved_bytes > most ? at.reserved_bytes : most;
+    }
+    return most;
+}
+
 static bool add_peak(struct mt_compare_side *side, const struct mt_peak *p,
-                     const struct mt_report *r)
+                     const struct mt_replay *replay, const struct mt_report *r)
 {
     struct mt_buf label = {0};
-    struct mt_compare_moment m = {p->device,   p->n_events, p->events_done,
-                                  p->since_us, p->bytes,    p->reserved_bytes};
+    struct mt_compare_moment m = {p->device, p->n_events,       p->events_done,       p->since_us,
+                                  p->bytes,  p->reserved_bytes, most_reserved(replay)};
     bool ok = mt_vec_push(&side->moments, m);
     for (size_t i = 0; ok && i < p->rows.n; i++) {
         ok = add_row(side, p, &p->rows.v[i], r, &label);
     }
-    side->reserved = mt_add_sat(side->reserved, p->reserved_bytes);
+    side->reserved =
+        mt_add_sat(side->reserved, p->at == MT_AT_PEAK ? m.reserved_peak : m.reserved);
     mt_buf_release(&label);
     return ok;
 }
@@ -88,7 +100,7 @@ static enum mt_status find_device(struct mt_compare_side *side, int32_t device,
     struct mt_peak_options look = {.at = o->at, .by = o->by, .rules = o->rules};
     MT_TRY(mt_replay_init(&replay, side->s, device, err));
     enum mt_status status = mt_peak_find(&p, side->s, &replay, f, &look, err);
-    if (status == MT_OK && !add_peak(side, &p, r)) {
+    if (status == MT_OK && !add_peak(side, &p, &replay, r)) {
         status = mt_fail_nomem(err);
     }
     mt_peak_release(&p);

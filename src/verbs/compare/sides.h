@@ -22,6 +22,7 @@ struct mt_compare_moment {
     size_t n_events, events_done;
     int64_t since_us; /* after the first event, MT_NO_TIME: not known */
     uint64_t live, reserved;
+    uint64_t reserved_peak; /* of the whole trace */
 };
 
 struct mt_compare_side {
@@ -30,7 +31,9 @@ struct mt_compare_side {
     MT_VEC(struct mt_diff_item) items;
     MT_VEC(struct mt_compare_moment) moments; /* empty for the dump */
     uint64_t live;     /* bytes of the items: requested ones, of the dump those of active blocks */
-    uint64_t reserved; /* of the devices that have the moment, whatever the filter */
+    /* Of the devices that have the moment, whatever the filter: at the peak the highest of the whole
+     * trace, since of equal peaks the first may find a cache that is still being filled. */
+    uint64_t reserved;
     uint64_t count;
     struct mt_arena text; /* of the names */
 };
