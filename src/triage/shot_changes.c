@@ -11,7 +11,8 @@
 
 #include "triage/triage_state.h"
 
-/* A change costs a replay and more of its own: with more events a first look would take too long. */
+/* A change costs a replay and more of its own: with more events a first look would take too long.
+ */
 #define CHANGED_EVENTS 200000
 #define CHANGES_SAID 4
 

@@ -47,7 +47,7 @@ struct mt_shot {
     size_t n_trials;
     struct mt_sim_cures changes; /* of the program, whose replay served the request; the cheapest
                                     first */
-    bool belongs; /* to the log's event; true without a log */
+    bool belongs;                /* to the log's event; true without a log */
 };
 
 struct mt_triage {

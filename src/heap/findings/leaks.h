@@ -32,7 +32,7 @@ enum mt_leak_reason {
                        see mt_periods.may_be_layers */
     MT_LEAK_REGROWN, /* in a program that does not learn: as many tensors, each time larger; a cache
                         of what was generated looks so, and a list that grows */
-    MT_LEAK_CACHE,      /* in a program that does not learn, by lines that are called a cache */
+    MT_LEAK_CACHE,   /* in a program that does not learn, by lines that are called a cache */
     MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls */
     MT_LEAK_HELD,       /* what rises is cuBLAS's workspaces, or lies in private pools, which CUDA
                            graphs and MemPools keep */

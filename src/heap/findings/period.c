@@ -194,8 +194,8 @@ static size_t lines_around(const struct mt_periods *p, const struct mt_replay *r
         alike = model ? alike : k->n;
         model = model ? model : outer;
         size_t same = 0;
-        while (same < alike && same < k->n && outer[-1 - (ptrdiff_t)same] ==
-                                                  model[-1 - (ptrdiff_t)same]) {
+        while (same < alike && same < k->n &&
+               outer[-1 - (ptrdiff_t)same] == model[-1 - (ptrdiff_t)same]) {
             same++;
         }
         alike = same;

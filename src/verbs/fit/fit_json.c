@@ -3,7 +3,7 @@
 #include "verbs/fit/doubts.h"
 
 #include "print/json_put.h"
-#include "verbs/simulate/print.h"
+#include "verbs/simulate/cures_json.h"
 
 static void put_recordings(struct mt_put *p, cJSON *root, const struct mt_fit_report *v)
 {

@@ -3,9 +3,7 @@
 #ifndef MEMTOOL_VERBS_SIMULATE_PRINT_H
 #define MEMTOOL_VERBS_SIMULATE_PRINT_H
 
-#include "print/json_put.h"
 #include "print/report.h"
-#include "verbs/simulate/cures.h"
 #include "verbs/simulate/simulate.h"
 
 /* The runs of one device, the recorded one first; all borrowed. */
@@ -45,10 +43,6 @@ static inline const struct mt_packing *mt_sim_ideal_of(const struct mt_sim_resul
 {
     return &v->ideal[!run->recorded && v->n_edits > 0];
 }
-
-/* A cure as an object of `list`; `without` is the peak without it, in bytes. */
-void mt_sim_put_cure(struct mt_put *p, cJSON *list, const struct mt_snapshot *s,
-                     const struct mt_sim_cure *cure, uint64_t without);
 
 /* "fits", "out_of_memory", "unknown". */
 const char *mt_sim_verdict_word(enum mt_sim_verdict v);

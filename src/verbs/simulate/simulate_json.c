@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate/1: each run with PyTorch's own counters, and what they rest on. */
+#include "verbs/simulate/cures_json.h"
 #include "verbs/simulate/print.h"
 
 struct counters {

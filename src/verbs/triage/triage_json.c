@@ -2,7 +2,7 @@
 /* A triage as JSON: triage/1. What a message does not print is null. */
 #include "print/account_report.h"
 #include "print/json_put.h"
-#include "verbs/simulate/print.h"
+#include "verbs/simulate/cures_json.h"
 #include "verbs/triage/print.h"
 
 static const char *const KEYS[MT_OOM_FIELD_COUNT] = {

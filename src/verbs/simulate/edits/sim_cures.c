@@ -207,8 +207,7 @@ static enum mt_status try_all(struct ward *w)
 static int by_cost(const void *x, const void *y)
 {
     const struct mt_sim_cure *l = x, *r = y;
-    static const int rank[] = {
-        [MT_SIM_FITS] = 0, [MT_SIM_UNKNOWN] = 1, [MT_SIM_OUT_OF_MEMORY] = 2};
+    static const int rank[] = {[MT_SIM_FITS] = 0, [MT_SIM_UNKNOWN] = 1, [MT_SIM_OUT_OF_MEMORY] = 2};
     if (l->verdict != r->verdict) {
         return rank[l->verdict] - rank[r->verdict];
     }

@@ -25,7 +25,8 @@ struct editor {
     struct edit_calls calls;
     struct mt_idmap lasting; /* size -> how many of what is never freed */
     uint32_t next_slot;
-    bool *goes; /* by stack: its allocations were kept for a backward pass, and went with the call */
+    bool
+        *goes; /* by stack: its allocations were kept for a backward pass, and went with the call */
     bool *cast;                   /* by op: a copy of a weight that lasts until autocast ends */
     MT_VEC(uint32_t) freed;       /* of the row that is looked at */
     size_t burst_from, burst_end; /* behind that row, where autocast ends */
