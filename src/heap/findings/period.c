@@ -179,13 +179,13 @@ static bool is_of_program(const struct mt_snapshot *s, uint32_t frame)
 }
 
 /* Lines of the program, from outside, in which all allocations of the rounds are alike; 0 where one
- * has none. */
+ * has none. The first round is passed over: what was made before may count to it. */
 static size_t lines_around(const struct mt_periods *p, const struct mt_replay *r)
 {
     const struct mt_snapshot *s = r->snapshot;
     const uint32_t *frames = s->stack_frames, *model = NULL;
     size_t alike = 0, lines = 0;
-    for (size_t i = p->bounds.v[0]; i < p->bounds.v[p->bounds.n - 1]; i++) {
+    for (size_t i = p->bounds.v[1]; i < p->bounds.v[p->bounds.n - 1]; i++) {
         const struct mt_stack *k = &s->stacks[r->events[i].stack];
         if (!mt_event_allocates(&r->events[i])) {
             continue;
@@ -208,20 +208,9 @@ static size_t lines_around(const struct mt_periods *p, const struct mt_replay *r
 
 /* A loop in the script itself or in its main function is one of the program; what repeats further
  * inside, in a function that was called once, may be the layers of a model written as functions. */
-static enum mt_status doubt_lines(struct mt_periods *p, const struct mt_replay *r,
-                                  struct mt_error *err)
+static void doubt_lines(struct mt_periods *p, const struct mt_replay *r)
 {
-    size_t n = mt_periods_count(p);
-    struct round *rounds = n ? mt_mem_zalloc(n, sizeof *rounds) : NULL;
-    if (n && !rounds) {
-        return mt_fail_nomem(err);
-    }
-    if (n) {
-        find_rounds(rounds, p, r);
-        p->may_be_layers = keep_and_rise(rounds, n) || lines_around(p, r) > 1;
-    }
-    mt_mem_free(rounds);
-    return MT_OK;
+    p->may_be_layers = mt_periods_count(p) > 1 && lines_around(p, r) > 1;
 }
 
 static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct mt_error *err)
@@ -233,7 +222,10 @@ static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct 
     }
     p->of_frames = p->stack && s->stacks[p->stack].n > 0;
     if (p->of_frames) {
-        return p->learns || !e->roles.has_frames ? MT_OK : doubt_lines(p, e->r, err);
+        if (!p->learns && e->roles.has_frames) {
+            doubt_lines(p, e->r);
+        }
+        return MT_OK;
     }
     return drop_layers(p, e->r, err);
 }
@@ -246,7 +238,10 @@ static enum mt_status choose(struct mt_periods *p, struct evidence *e, struct mt
     bool steps = rank >= MT_RANK_STEP && !optimizer && count >= 2;
     if (p->passes.n && !steps && !(optimizer && count > p->passes.n)) {
         MT_TRY(by_passes(p, &e->roles, e->names, optimizer ? e->best : 0, err));
-        return p->passes.of_layers && !p->learns ? doubt_lines(p, e->r, err) : MT_OK;
+        if (p->passes.of_layers && !p->learns) {
+            doubt_lines(p, e->r);
+        }
+        return MT_OK;
     }
     if (e->best) {
         p->source = MT_PERIOD_ANNOTATIONS;

@@ -38,10 +38,9 @@ struct mt_periods {
      * step may have several. */
     struct mt_passes passes;
     bool of_frames;     /* DETECTED by lines of code; else by sizes alone */
-    bool may_be_layers; /* steps that leak, or the layers of one pass: of sizes alone, or in a
-                           program that calls no model of its own and does not learn; and each keeps
-                           most of what it takes, or they stand within a function that is called
-                           once */
+    bool may_be_layers; /* steps, or the layers of one pass: of sizes alone, and each keeps most of
+                           what it takes; or in a program that calls no model of its own and does
+                           not learn, within a function that is called once */
     bool learns;        /* the trace has a backward pass */
 };
 
