@@ -279,15 +279,21 @@ static bool add_sample(struct mt_steps *s, size_t which, int64_t step, uint64_t 
     return keep_sample(t, sample);
 }
 
-/* The key in quotes that the byte at `at` stands in; empty: in none. */
+static bool is_key(char c)
+{
+    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_' || c == '.';
+}
+
+/* The key in quotes that the byte at `at` stands in; empty: in none. One is shorter than LONGEST to
+ * either side, and a line may be all letters. */
 static struct mt_str key_around(struct mt_str line, size_t at)
 {
-    static const char KEY[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+    enum { LONGEST = 128 };
     size_t begin = at, end = at;
-    while (begin > 0 && line.p[begin - 1] && strchr(KEY, line.p[begin - 1])) {
+    while (begin > 0 && at - begin < LONGEST && is_key(line.p[begin - 1])) {
         begin--;
     }
-    while (end < line.n && line.p[end] && strchr(KEY, line.p[end])) {
+    while (end < line.n && end - at < LONGEST && is_key(line.p[end])) {
         end++;
     }
     bool quoted = begin > 0 && end < line.n && line.p[begin - 1] == line.p[end] &&
