@@ -84,7 +84,8 @@ int mt_cli_fail(struct mt_cli *cli, const char *file, const struct mt_error *err
     }
     put_name(cli);
     if (file) {
-        put_safe(cli, file[0] == '-' && !file[1] ? "standard input" : file);
+        const char *stream = err->code == MT_OUTPUT ? "standard output" : "standard input";
+        put_safe(cli, file[0] == '-' && !file[1] ? stream : file);
         fputs(": ", cli->err);
     }
     put_color(cli, MT_COLOR_BAD);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* capture: record a snapshot of a program without editing it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/frame.h"
 #include "support/mem.h"
@@ -149,6 +151,10 @@ static void tell_snapshots(struct mt_cli *cli, const struct mt_common *common,
     for (size_t i = 0; i < told->records.n; i++) {
         const char *why = told->records.v[i];
         const char *path = why + strlen(why) + 1;
+        if (access(path, F_OK) != 0 && errno == ENOENT) { /* removed, or of a program in a jail */
+            mt_cli_note(cli, common, "wrote %s (%s), but there is no such file now", path, why);
+            continue;
+        }
         mt_cli_note(cli, common, "wrote %s (%s); next: memtool %s %s", path, why, next_verb(why),
                     path);
     }

@@ -40,3 +40,6 @@ run stats --json snap.pickle -o - >e.json
 head -c 1 e.json
 echo
 ls -A
+# whose name is not that of the input
+"$MEMTOOL" convert --format json -o - "$TESTDATA/good/graphs.pickle" 2>&1 >/dev/full
+"$MEMTOOL" simulate --conf expandable_segments:True -o - "$TESTDATA/good/graphs.pickle" 2>&1 >/dev/full
