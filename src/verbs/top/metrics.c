@@ -13,9 +13,9 @@ static void put_card(struct mt_put *p, cJSON *cards, const struct mt_top_card *c
     mt_put_u64(p, o, "card", c->index);
     mt_put_text(p, o, "name", c->name);
     mt_put_text(p, o, "uuid", c->uuid);
-    mt_put_u64(p, o, "total_bytes", c->total);
-    mt_put_u64(p, o, "used_bytes", c->used);
-    mt_put_u64(p, o, "free_bytes", c->free);
+    mt_put_known(p, o, "total_bytes", c->total > 0, c->total);
+    mt_put_known(p, o, "used_bytes", c->total > 0, c->used);
+    mt_put_known(p, o, "free_bytes", c->total > 0, c->free);
 }
 
 static void put_user(struct mt_put *p, cJSON *users, const struct mt_top_user *u)
@@ -133,6 +133,9 @@ static void put_cards(const struct mt_top *top, FILE *out, const char *name, con
     head(out, name, "gauge", help);
     for (size_t i = 0; i < top->cards.list.n; i++) {
         const struct mt_top_card *c = &top->cards.list.v[i];
+        if (c->total == 0) {
+            continue;
+        }
         fprintf(out, "%s{card=\"%u\",uuid=\"", name, c->index);
         put_label(out, c->uuid);
         fprintf(out, "\"} %llu\n", (unsigned long long)get(c));

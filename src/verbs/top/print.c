@@ -130,9 +130,10 @@ static enum mt_status print_cards(const struct mt_top *top, const struct mt_repo
         const struct mt_top_card *c = &top->cards.list.v[i];
         struct mt_buf name = {0};
         mt_table_cell(t, "%u", c->index);
-        mt_table_size(t, c->total);
-        mt_table_size(t, c->used);
-        mt_table_size(t, c->free);
+        const uint64_t sizes[] = {c->total, c->used, c->free};
+        for (size_t k = 0; k < MT_COUNT(sizes); k++) {
+            mt_table_cell(t, "%s", c->total ? mt_report_size(r, sizes[k]).s : "?");
+        }
         mt_text_safe(&name, mt_str_from(c->name));
         mt_table_buf(t, &name);
         mt_buf_release(&name);
@@ -167,7 +168,8 @@ static void put_row(struct mt_table *t, const struct mt_top *top, const struct m
     struct mt_top_figures f;
     mt_top_figures(row, &f);
     mt_table_cell(t, "%ld", (long)row->pid);
-    mt_table_cell(t, "%d", card ? (int)card->index : row->last.device);
+    /* without a number of the driver's, as PyTorch in that process calls it */
+    mt_table_cell(t, "%s%d", card ? "" : "cuda:", card ? (int)card->index : row->last.device);
     mt_table_size(t, row->last.reserved);
     mt_table_size(t, row->last.live);
     mt_table_size(t, row->last.hole);

@@ -7,12 +7,12 @@
 #include "support/vec.h"
 #include "verbs/capture/attach/attach_folder.h"
 
-/* ---- cards, from NVML ---- */
+/* ---- cards, from NVML or nvidia-smi ---- */
 
 struct mt_top_card {
     uint32_t index;
     char name[96], uuid[96];
-    uint64_t total, used, free;
+    uint64_t total, used, free; /* total 0: not known */
 };
 
 struct mt_top_user { /* a process on a card */
@@ -24,12 +24,13 @@ struct mt_top_user { /* a process on a card */
 
 struct mt_top_cards {
     void *library;
+    bool by_smi;
     char why[160]; /* nothing is known of cards; empty: they are */
     MT_VEC(struct mt_top_card) list;
     MT_VEC(struct mt_top_user) users;
 };
 
-/* Loads NVML; without it `why` says so. */
+/* Loads NVML, or asks nvidia-smi; without either `why` says so. */
 void mt_top_cards_open(struct mt_top_cards *cards);
 void mt_top_cards_read(struct mt_top_cards *cards);
 void mt_top_cards_close(struct mt_top_cards *cards);
@@ -107,7 +108,7 @@ enum mt_status mt_top_json(const struct mt_top *top, const struct mt_report *r, 
                            struct mt_error *err) MT_NODISCARD;
 void mt_top_prometheus(const struct mt_top *top, FILE *out);
 
-/* The card of a row; NULL: NVML does not know it. */
+/* The card of a row; NULL: it is not known. */
 const struct mt_top_card *mt_top_card_of(const struct mt_top *top, const struct mt_top_row *row);
 const struct mt_top_watched *mt_top_watched_of(const struct mt_top *top, pid_t pid);
 

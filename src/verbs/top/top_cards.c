@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Cards and the processes on them, from NVML, which is loaded when asked for. */
+/* Cards and the processes on them, from NVML, which is loaded when asked for, else from nvidia-smi. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/frame.h"
 #include "verbs/top/top.h"
 
 enum { MOST_CARDS = 64, MOST_USERS = 256 };
+
+static void push_card(struct mt_top_cards *cards, struct mt_top_card card)
+{
+    if (!mt_vec_push(&cards->list, card)) {
+        mt_cli_die_nomem();
+    }
+}
+
+static void push_user(struct mt_top_cards *cards, struct mt_top_user user)
+{
+    if (!mt_vec_push(&cards->users, user)) {
+        mt_cli_die_nomem();
+    }
+}
+
+/* ---- NVML ---- */
 
 #ifndef MT_STATIC
 
@@ -26,10 +43,9 @@ static bool find(void *library, const char *name, void *function)
     return address != NULL;
 }
 
-void mt_top_cards_open(struct mt_top_cards *cards)
+static void nvml_open(struct mt_top_cards *cards)
 {
     int (*init)(void) = NULL;
-    *cards = (struct mt_top_cards){0};
     cards->library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!cards->library) {
         snprintf(cards->why, sizeof cards->why,
@@ -57,9 +73,7 @@ static void read_card(struct mt_top_cards *cards, unsigned index, void *device)
         card.used = m.used;
         card.free = m.free;
     }
-    if (!mt_vec_push(&cards->list, card)) {
-        mt_cli_die_nomem();
-    }
+    push_card(cards, card);
 }
 
 static void read_users(struct mt_top_cards *cards, unsigned index, void *device)
@@ -72,22 +86,18 @@ static void read_users(struct mt_top_cards *cards, unsigned index, void *device)
         return;
     }
     for (unsigned i = 0; i < n && i < MOST_USERS; i++) {
-        struct mt_top_user user = {.pid = (pid_t)list[i].pid,
-                                   .card = index,
-                                   .known = list[i].used != UINT64_MAX,
-                                   .used = list[i].used};
-        if (!mt_vec_push(&cards->users, user)) {
-            mt_cli_die_nomem();
-        }
+        push_user(cards, (struct mt_top_user){.pid = (pid_t)list[i].pid,
+                                              .card = index,
+                                              .known = list[i].used != UINT64_MAX,
+                                              .used = list[i].used});
     }
 }
 
-void mt_top_cards_read(struct mt_top_cards *cards)
+static void nvml_read(struct mt_top_cards *cards)
 {
     int (*count)(unsigned *) = NULL, (*handle)(unsigned, void **) = NULL;
     unsigned n = 0;
-    cards->list.n = cards->users.n = 0;
-    if (cards->why[0] || !find(cards->library, "nvmlDeviceGetCount_v2", &count) ||
+    if (!find(cards->library, "nvmlDeviceGetCount_v2", &count) ||
         !find(cards->library, "nvmlDeviceGetHandleByIndex_v2", &handle) || count(&n) != 0) {
         return;
     }
@@ -100,34 +110,127 @@ void mt_top_cards_read(struct mt_top_cards *cards)
     }
 }
 
-void mt_top_cards_close(struct mt_top_cards *cards)
+static void nvml_close(struct mt_top_cards *cards)
 {
     int (*shut_down)(void) = NULL;
-    if (!cards->why[0] && find(cards->library, "nvmlShutdown", &shut_down)) {
+    if (find(cards->library, "nvmlShutdown", &shut_down)) {
         shut_down();
     }
-    mt_vec_release(&cards->list);
-    mt_vec_release(&cards->users);
 }
 
 #else /* a program without a dynamic linker cannot load anything */
 
-void mt_top_cards_open(struct mt_top_cards *cards)
+static void nvml_open(struct mt_top_cards *cards)
 {
-    *cards = (struct mt_top_cards){0};
     snprintf(cards->why, sizeof cards->why,
-             "this memtool is linked statically and cannot load NVML");
+             "this memtool is linked statically and cannot load NVML; nvidia-smi does not answer");
 }
 
-void mt_top_cards_read(struct mt_top_cards *cards)
+static void nvml_read(struct mt_top_cards *cards)
 {
     (void)cards;
 }
 
-void mt_top_cards_close(struct mt_top_cards *cards)
+static void nvml_close(struct mt_top_cards *cards)
 {
-    mt_vec_release(&cards->list);
-    mt_vec_release(&cards->users);
+    (void)cards;
 }
 
 #endif
+
+/* ---- nvidia-smi ---- */
+
+enum { MIB = 1 << 20 };
+
+static void smi_card(struct mt_top_cards *cards, const char *line)
+{
+    struct mt_top_card card = {0};
+    unsigned long long total, used, free_mib;
+    if (sscanf(line, "%u, %95[^,], %llu, %llu, %llu, %95[^\n]", &card.index, card.uuid, &total,
+               &used, &free_mib, card.name) == 6) {
+        card.total = MIB * (uint64_t)total;
+        card.used = MIB * (uint64_t)used;
+        card.free = MIB * (uint64_t)free_mib;
+    } else if (sscanf(line, "%u, %95[^,], %*[^,], %*[^,], %*[^,], %95[^\n]", &card.index, card.uuid,
+                      card.name) != 3) {
+        return;
+    }
+    push_card(cards, card);
+}
+
+static void smi_user(struct mt_top_cards *cards, const char *line)
+{
+    long pid;
+    char uuid[96];
+    unsigned long long used = 0;
+    int n = sscanf(line, "%ld, %95[^,], %llu", &pid, uuid, &used);
+    for (size_t i = 0; n >= 2 && i < cards->list.n; i++) {
+        if (strcmp(cards->list.v[i].uuid, uuid) == 0) {
+            push_user(cards, (struct mt_top_user){.pid = (pid_t)pid,
+                                                  .card = cards->list.v[i].index,
+                                                  .known = n == 3,
+                                                  .used = MIB * (uint64_t)used});
+        }
+    }
+}
+
+static void smi_ask(struct mt_top_cards *cards, const char *command,
+                    void (*take)(struct mt_top_cards *cards, const char *line))
+{
+    char line[512];
+    FILE *answer = popen(command, "re");
+    while (answer && fgets(line, sizeof line, answer)) {
+        take(cards, line);
+    }
+    if (answer) {
+        pclose(answer);
+    }
+}
+
+static void smi_read(struct mt_top_cards *cards)
+{
+    smi_ask(cards,
+            "exec nvidia-smi --query-gpu=index,uuid,memory.total,memory.used,memory.free,name "
+            "--format=csv,noheader,nounits 2>/dev/null </dev/null",
+            smi_card);
+    if (cards->list.n > 0) {
+        smi_ask(cards,
+                "exec nvidia-smi --query-compute-apps=pid,gpu_uuid,used_memory "
+                "--format=csv,noheader,nounits 2>/dev/null </dev/null",
+                smi_user);
+    }
+}
+
+/* ---- either ---- */
+
+void mt_top_cards_open(struct mt_top_cards *cards)
+{
+    *cards = (struct mt_top_cards){0};
+    nvml_open(cards);
+    if (cards->why[0]) {
+        smi_read(cards);
+        cards->by_smi = cards->list.n > 0;
+    }
+    if (cards->by_smi) {
+        cards->why[0] = '\0';
+    }
+}
+
+void mt_top_cards_read(struct mt_top_cards *cards)
+{
+    cards->list.n = cards->users.n = 0;
+    if (cards->by_smi) {
+        smi_read(cards);
+    } else if (!cards->why[0]) {
+        nvml_read(cards);
+    }
+}
+
+void mt_top_cards_close(struct mt_top_cards *cards)
+{
+    if (!cards->why[0] && !cards->by_smi) {
+        nvml_close(cards);
+    }
+    mt_vec_release(&cards->list);
+    mt_vec_release(&cards->users);
+}
