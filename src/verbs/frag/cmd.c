@@ -76,6 +76,17 @@ static enum mt_status look_behind(struct mt_frag_result *x, const struct mt_devi
     return mt_cures_find(&x->cures, r, &x->pattern, err);
 }
 
+static uint64_t traced_until(const struct mt_replay *r, size_t done)
+{
+    struct mt_step at;
+    mt_replay_begin(r, &at);
+    uint64_t reserved = at.reserved_bytes;
+    while (mt_replay_next(r, &at) && at.index < done) {
+        reserved = at.reserved_bytes;
+    }
+    return reserved;
+}
+
 static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
                               const struct mt_moment *at, enum mt_frag_part part,
                               struct mt_error *err)
@@ -88,6 +99,7 @@ static enum mt_status look_at(struct visit *v, const struct mt_device_run *d,
     if (status == MT_OK) {
         status = mt_packing_of_replay(&x.ideal, d->replay, err);
     }
+    x.traced = traced_until(d->replay, x.frag.events_done);
     if (status == MT_OK && part != MT_FRAG_AFTER_UNWINDING) {
         status = look_behind(&x, d, err);
     }

@@ -72,6 +72,29 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f,
     print_cache(r, f, recorded);
 }
 
+static bool lists_segments(const struct mt_snapshot *s, int32_t device)
+{
+    size_t i = 0;
+    while (i < s->n_segments && s->segments[i].device != device) {
+        i++;
+    }
+    return i < s->n_segments;
+}
+
+/* Without segments it is not known what is free inside of them. */
+static void print_no_segments(const struct mt_report *r, const struct mt_frag_result *x)
+{
+    mt_report_line(r, 2, "%sDevice %" PRId32 ": the file lists no segments%s: %s",
+                   mt_color_begin(r, MT_COLOR_HEAD), x->frag.device, mt_color_end(r),
+                   x->traced || !x->frag.n_events ? "fragmentation is unknown"
+                                                  : "nothing is reserved");
+    if (x->traced) {
+        mt_report_line(r, 4, "  reserved %s, by the trace: %s",
+                       x->frag.at == MT_AT_END ? "at the end" : "then",
+                       mt_report_size(r, x->traced).s);
+    }
+}
+
 /* How little the whole recording could do with. */
 static void print_ideal(const struct mt_report *r, const struct mt_frag_result *d)
 {
@@ -433,6 +456,40 @@ static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
     }
 }
 
+static enum mt_status print_device(const struct mt_report *r, const struct mt_snapshot *s,
+                                   const struct mt_frag_result *x,
+                                   const struct mt_recorded *recorded, struct mt_error *err)
+{
+    const struct mt_frag *f = &x->frag;
+    bool listed = f->reserved || lists_segments(s, f->device);
+    if (listed) {
+        print_head(r, f, recorded);
+    } else {
+        print_no_segments(r, x);
+    }
+    print_ideal(r, x);
+    if (x->part == MT_FRAG_AFTER_UNWINDING) {
+        mt_report_line(r, 4, "  at the end, after the unwinding; --at end shows all of it");
+        return MT_OK;
+    }
+    if (f->reserved > f->allocated) {
+        MT_TRY(print_causes(r, f, err));
+    }
+    if (f->pools.n) {
+        MT_TRY(print_pools(r, s, f, err));
+    }
+    if (f->pins.n) {
+        MT_TRY(print_pins(r, s, f, err));
+    }
+    MT_TRY(print_sources(r, s, f, &x->sources, err));
+    MT_TRY(mt_report_frag_behind(r, s, x, err));
+    MT_TRY(print_driver(r, s, x, err));
+    if (listed) {
+        print_advice(r, s, f, recorded);
+    }
+    return MT_OK;
+}
+
 enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_snapshot *s,
                                    const struct mt_frag_result *devices, size_t n,
                                    struct mt_error *err)
@@ -443,29 +500,8 @@ enum mt_status mt_report_frag_text(const struct mt_report *r, const struct mt_sn
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
     for (size_t i = 0; i < n; i++) {
-        const struct mt_frag *f = &devices[i].frag;
-        if (i) {
-            fputc('\n', r->out);
-        }
-        print_head(r, f, &recorded);
-        print_ideal(r, &devices[i]);
-        if (devices[i].part == MT_FRAG_AFTER_UNWINDING) {
-            mt_report_line(r, 4, "  at the end, after the unwinding; --at end shows all of it");
-            continue;
-        }
-        if (f->reserved > f->allocated) {
-            MT_TRY(print_causes(r, f, err));
-        }
-        if (f->pools.n) {
-            MT_TRY(print_pools(r, s, f, err));
-        }
-        if (f->pins.n) {
-            MT_TRY(print_pins(r, s, f, err));
-        }
-        MT_TRY(print_sources(r, s, f, &devices[i].sources, err));
-        MT_TRY(mt_report_frag_behind(r, s, &devices[i], err));
-        MT_TRY(print_driver(r, s, &devices[i], err));
-        print_advice(r, s, f, &recorded);
+        fputs(i ? "\n" : "", r->out);
+        MT_TRY(print_device(r, s, &devices[i], &recorded, err));
     }
     if (!n) {
         fputs("No device has segments or events.\n", r->out);
