@@ -99,7 +99,7 @@ static enum mt_status find_step(const struct mt_replay *r, uint64_t step, size_t
     if (status == MT_OK && step >= n) {
         status = mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
                          "--at step:%" PRIu64 ": the trace of device %" PRId32
-                         " has %zu whole step%s, counted from 0",
+                         " has %zu whole step%s, counted from step:0",
                          step, r->device, n, n == 1 ? "" : "s");
     } else if (status == MT_OK) {
         struct part part = {r, p.bounds.v[step], p.bounds.v[step + 1], NULL};

@@ -217,8 +217,12 @@ static void print_categories(const struct mt_report *r, const struct mt_trace_st
 {
     fputc('\n', r->out);
     if (x->rows.n > 1) {
-        mt_report_line(r, 2, "The peak of step %s holds %s (at event %s)",
-                       mt_count_text(x->shown + 1).s, mt_report_size(r, x->at_bytes).s,
+        char at[48] = ""; /* --at finds the steps itself, and counts from 0 */
+        if (x->periods.source != MT_PERIOD_OPTION && x->shown < x->whole) {
+            snprintf(at, sizeof at, " (--at step:%zu)", x->shown);
+        }
+        mt_report_line(r, 2, "The peak of step %s%s holds %s (at event %s)",
+                       mt_count_text(x->shown + 1).s, at, mt_report_size(r, x->at_bytes).s,
                        mt_count_text(x->at_event).s);
     } else {
         mt_report_line(r, 2, "The peak holds %s (at event %s)", mt_report_size(r, x->at_bytes).s,
