@@ -6,6 +6,7 @@
 #include "heap/findings/steps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/checked.h"
 #include "support/mem.h"
@@ -31,9 +32,9 @@ struct filling {
 
 static struct mt_step_row *row_at(struct filling *x, size_t event)
 {
-    const struct mt_periods *p = &x->out->periods;
-    if (x->next < p->bounds.n && event == p->bounds.v[x->next]) {
-        x->out->rows.v[x->next].live_before = x->live;
+    const struct mt_trace_steps *out = x->out;
+    if (x->next < out->rows.n && event == out->rows.v[x->next].from) {
+        out->rows.v[x->next].live_before = x->live;
         x->next++;
     }
     return x->next ? &x->out->rows.v[x->next - 1] : NULL;
@@ -83,14 +84,26 @@ static void count_passes(struct mt_trace_steps *out)
     }
 }
 
-static bool lay_out(struct mt_trace_steps *out, const struct mt_replay *r)
+/* PyTorch records the call of the driver before the request that it is for: so does a step. */
+static size_t first_of_step(const struct mt_replay *r, size_t bound, size_t least)
+{
+    while (bound > least && mt_event_kind(&r->events[bound - 1]) == MT_STEP_RESERVE) {
+        bound--;
+    }
+    return bound;
+}
+
+static bool lay_out(struct mt_trace_steps *out, const struct mt_replay *r, unsigned char *phases)
 {
     const struct mt_periods *p = &out->periods;
     for (size_t k = 0; k < p->bounds.n; k++) {
-        size_t from = p->bounds.v[k], to = k + 1 < p->bounds.n ? p->bounds.v[k + 1] : r->n;
-        if (from >= r->n) {
+        size_t bound = p->bounds.v[k], next = k + 1 < p->bounds.n ? p->bounds.v[k + 1] : r->n;
+        if (bound >= r->n) {
             break; /* --period may end with the trace */
         }
+        size_t from = first_of_step(r, bound, k ? p->bounds.v[k - 1] + 1 : 0);
+        size_t to = next < r->n ? first_of_step(r, next, bound + 1) : r->n;
+        memset(phases + from, phases[bound], bound - from);
         struct mt_step_row row = {.from = from, .to = to};
         row.from_us = r->events[from].time_us;
         row.to_us = r->events[to < r->n ? to : r->n - 1].time_us;
@@ -353,7 +366,7 @@ static enum mt_status find(struct mt_trace_steps *out, struct mt_stack_roles *ro
 {
     MT_TRY(mt_stack_roles_init(roles, r, err));
     unsigned char *phases = mt_phases_of(roles, &out->periods);
-    if (!phases || !lay_out(out, r)) {
+    if (!phases || !lay_out(out, r, phases)) {
         mt_mem_free(phases);
         return mt_fail_nomem(err);
     }
