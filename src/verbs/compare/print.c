@@ -401,8 +401,8 @@ static bool say_moment(const struct mt_report *r, const struct mt_compare_option
     struct mt_buf b = {0};
     mt_buf_text(&b, kind == MT_AT_EVENT ? "Compared at event " : "Compared at ");
     mt_text_safe(&b, mt_str_from(o->at.text ? o->at.text : mt_moment_name(kind)));
-    mt_buf_text(&b, mt_compare_is_of_dump(o)      ? ": the blocks of each dump"
-                    : kind == MT_AT_END           ? ": what is left when each trace ends"
+    mt_buf_text(&b, mt_compare_is_of_dump(o) ? ": the blocks of each dump"
+                    : kind == MT_AT_END      ? ": what is left when each trace ends"
                     : kind == MT_AT_PEAK || mt_moment_needs_trace(kind) ? ": each file at its own"
                                                                         : "");
     mt_report_line(r, 2, "%s", mt_buf_view(&b).p);

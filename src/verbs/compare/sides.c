@@ -84,8 +84,7 @@ static bool add_peak(struct mt_compare_side *side, const struct mt_peak *p,
     for (size_t i = 0; ok && i < p->rows.n; i++) {
         ok = add_row(side, p, &p->rows.v[i], r, &label);
     }
-    side->reserved =
-        mt_add_sat(side->reserved, p->at == MT_AT_PEAK ? m.reserved_peak : m.reserved);
+    side->reserved = mt_add_sat(side->reserved, p->at == MT_AT_PEAK ? m.reserved_peak : m.reserved);
     mt_buf_release(&label);
     return ok;
 }
