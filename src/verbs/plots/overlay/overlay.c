@@ -10,9 +10,7 @@
 
 #include "support/mem.h"
 
-#define APART 0.01 /* of the higher peak: less is not told */
-#define PARTS 50   /* of an axis without steps */
-#define FAR 3      /* a capacity so many times as high is not drawn */
+#define FAR 3 /* a capacity so many times as high is not drawn */
 
 enum mt_status mt_overlay_init(struct mt_overlay *o, bool segments, struct mt_error *err)
 {
@@ -193,67 +191,6 @@ uint64_t mt_overlay_highest(const struct mt_overlay *o)
     return most;
 }
 
-/* ---- where two runs part ---- */
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
-/* The part in columns [from, to), as far as both runs go. */
-static struct mt_overlay_part part_of(const struct mt_overlay *o, size_t from, size_t to,
-                                      uint64_t allowed)
-{
-    struct mt_overlay_part part = {.x = -1};
-    size_t widest = from;
-    for (size_t i = from; i < to; i++) {
-        uint64_t a = o->runs[0].most[i], b = o->runs[1].most[i];
-        raise(&part.bytes[0], a);
-        raise(&part.bytes[1], b);
-        if (distance(a, b) > distance(o->runs[0].most[widest], o->runs[1].most[widest])) {
-            widest = i;
-        }
-        if (part.x < 0 && distance(a, b) > allowed) {
-            part.x = (double)i / MT_OVERLAY_COLUMNS;
-        }
-    }
-    part.x = part.x < 0 ? (double)widest / MT_OVERLAY_COLUMNS : part.x;
-    return part;
-}
-
-static double part_end(const struct mt_overlay *o, size_t i)
-{
-    if (o->axis != MT_OVERLAY_STEPS) {
-        return (double)(i + 1) / PARTS;
-    }
-    return (o->lead + (double)i + (o->lead > 0 ? 0 : 1)) / o->span;
-}
-
-static void find_difference(struct mt_overlay *o)
-{
-    uint64_t higher = o->runs[0].timeline->peak, most = 0;
-    raise(&higher, o->runs[1].timeline->peak);
-    uint64_t allowed = (uint64_t)(APART * (double)higher);
-    size_t end = o->runs[0].columns < o->runs[1].columns ? o->runs[0].columns : o->runs[1].columns;
-    for (size_t i = 0, from = 0; from < end && o->span > 0; i++) {
-        double x = part_end(o, i) * MT_OVERLAY_COLUMNS;
-        size_t to = x < (double)end ? (size_t)x : end;
-        struct mt_overlay_part part = part_of(o, from, to, allowed);
-        bool lead = o->axis != MT_OVERLAY_STEPS || (o->lead > 0 && i == 0);
-        part.step = lead ? SIZE_MAX : i - (o->lead > 0);
-        uint64_t apart = distance(part.bytes[0], part.bytes[1]);
-        if (apart > allowed && !o->differs) {
-            o->differs = true;
-            o->first = part;
-        }
-        if (apart > allowed && apart > most) {
-            most = apart;
-            o->most = part;
-        }
-        from = to;
-    }
-}
-
 enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
                                 struct mt_error *err)
 {
@@ -272,7 +209,7 @@ enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
         fill_columns(o, &o->runs[i]);
     }
     if (o->n == 2) {
-        find_difference(o);
+        mt_overlay_find_difference(o);
     }
     return MT_OK;
 }

@@ -31,6 +31,9 @@ struct mt_overlay_part {
     size_t step;       /* SIZE_MAX: before the first step, or no step */
     double x;          /* 0 .. 1: where they differ in it */
     uint64_t bytes[2]; /* the most of each */
+    bool differs;
+    bool below_peak; /* the most of each does not differ, but what is below it */
+    int64_t change;  /* from the first run to the second, of the most of each or below it */
 };
 
 struct mt_overlay {
@@ -41,10 +44,15 @@ struct mt_overlay {
     double span;               /* of the axis, in steps (with `lead`), events or us */
     size_t n;
     struct mt_overlay_run *runs; /* n of them, at most MT_OVERLAY_RUNS */
-    /* Of two runs, where both are there: the first part in which their highest points differ by
-     * more than a hundredth of the higher peak, and the part in which they differ most. */
-    bool differs;
+    /* Of two runs, where both are there: by how much the second is above the first, without what
+     * is only out of line; the first part in which they differ by more than a hundredth of the
+     * higher peak, before the first step only if no step does, and the part in which they differ
+     * most. */
+    int64_t apart[MT_OVERLAY_COLUMNS];
+    bool differs, first_is_lead;
     struct mt_overlay_part first, most;
+    int64_t
+        drift; /* bytes a step, from the first step that differs at all, which is `first`; or 0 */
 };
 
 /*
@@ -62,6 +70,9 @@ enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
                                 struct mt_error *err) MT_NODISCARD;
 void mt_overlay_release(struct mt_overlay *o);
 
+/* Of two runs that are aligned: apart to drift. For mt_overlay_align. */
+void mt_overlay_find_difference(struct mt_overlay *o);
+
 /* The most bytes that any run draws, and the capacity where that is not out of all proportion. */
 uint64_t mt_overlay_highest(const struct mt_overlay *o);
 
@@ -73,6 +84,8 @@ struct mt_str mt_overlay_name(const struct mt_overlay *o, size_t run);
 /* "device 0 · peak 1.93 GiB · reserved up to 1.97 GiB · 24 steps". */
 void mt_overlay_say_run(struct mt_buf *b, const struct mt_overlay *o, size_t run,
                         struct mt_size_format f);
+/* "runs diverge in step 3", "drift apart by +2.00 MiB per step from step 0". */
+void mt_overlay_say_parting(struct mt_buf *b, const struct mt_overlay *o, struct mt_size_format f);
 /* Where two runs part, in a sentence or two; nothing of more or fewer runs. */
 void mt_overlay_say_difference(struct mt_buf *b, const struct mt_overlay *o,
                                struct mt_size_format f);

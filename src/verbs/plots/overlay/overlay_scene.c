@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An overlay as a scene: a line a run, what one has more than the other shaded in its colour, a
- * mark where they part, and below, on the same axis, the second less the first.
+ * mark where they part, and below, on the same axis, the second minus the first.
  */
 #include "draw/axis.h"
 #include "verbs/plots/chart.h"
@@ -98,33 +98,15 @@ static double line_y(const struct pen *p, size_t run, size_t column)
     return mt_chart_y(&p->c, (double)p->o->runs[run].most[column]);
 }
 
-/* The most of a run around a column: short peaks that two runs have at almost the same place are no
- * difference. */
-static double most_near(const struct mt_overlay_run *run, size_t column)
-{
-    enum { NEAR = 3 };
-    uint64_t most = 0;
-    for (size_t i = column > NEAR ? column - NEAR : 0; i <= column + NEAR && i < run->columns;
-         i++) {
-        most = run->most[i] > most ? run->most[i] : most;
-    }
-    return (double)most;
-}
-
-static double apart_at(const struct mt_overlay *o, size_t column)
-{
-    return most_near(&o->runs[1], column) - most_near(&o->runs[0], column);
-}
-
 static bool second_is_above(const struct mt_overlay *o, size_t column)
 {
-    return apart_at(o, column) > 0;
+    return o->apart[column] > 0;
 }
 
 /* Of the strip below: the first run is the zero line. */
 static double strip_y(const struct pen *p, size_t run, size_t column)
 {
-    double zero = p->below.y + p->below.h / 2, apart = apart_at(p->o, column);
+    double zero = p->below.y + p->below.h / 2, apart = (double)p->o->apart[column];
     return run == 0 || p->below.w <= 0 ? zero : zero - apart / p->below.w * p->below.h / 2;
 }
 
@@ -148,7 +130,7 @@ static void draw_strip(struct pen *p)
     const struct mt_overlay *o = p->o;
     double widest = 0, zero = p->below.y + p->below.h / 2, x = p->c.plot.x;
     for (size_t i = 0; i < common_columns(o); i++) {
-        double apart = apart_at(o, i);
+        double apart = (double)o->apart[i];
         widest = apart > widest ? apart : -apart > widest ? -apart : widest;
     }
     mt_scene_rect(s, x, p->below.y, p->c.plot.w, p->below.h, t->panel);
@@ -174,8 +156,8 @@ static double draw_head(struct pen *p)
     double x = a.x + MARGIN, y = a.y + 34, room = a.w - 2 * MARGIN;
     struct mt_buf b = {0};
     mt_scene_text_fit(s, x, y, 19, s->theme->text, room, true,
-                      p->o->segments ? "Reserved memory of the runs over one another"
-                                     : "Memory of the runs over one another");
+                      p->o->segments ? "Reserved memory of the runs, overlaid"
+                                     : "Memory of the runs, overlaid");
     y += 8;
     for (size_t i = 0; i < p->o->n; i++, y += ROW) {
         mt_buf_reset(&b);
@@ -227,6 +209,11 @@ static void draw_x_axis(struct pen *p)
     for (size_t i = 0; i < a.n; i++) {
         tick(p, (a.ticks[i].value + o->lead) / o->span, a.ticks[i].label);
     }
+    if (o->lead > 0) {
+        double middle = mt_chart_x(&p->c, o->lead / 2 / o->span);
+        mt_scene_text(p->c.scene, middle, end + 19, 12, p->c.scene->theme->muted, "set-up")
+            ->anchor = MT_ANCHOR_MIDDLE;
+    }
     mt_scene_text(p->c.scene, p->c.plot.x - 10, end + 19, 12, p->c.scene->theme->muted,
                   NAMES[o->axis])
         ->anchor = MT_ANCHOR_END;
@@ -239,9 +226,8 @@ static void mark_parting(struct pen *p)
     struct mt_buf b = {0};
     double x = mt_chart_x(&p->c, p->o->first.x), top = p->c.plot.y;
     mt_scene_line(s, x, top, x, p->below.y + p->below.h, s->theme->trouble, 1.5)->dash = 5;
-    mt_buf_text(&b, "they part ");
-    mt_overlay_say_place(&b, p->o, &p->o->first);
-    bool right = x + 220 < p->c.plot.x + p->c.plot.w;
+    mt_overlay_say_parting(&b, p->o, s->style.size);
+    bool right = x + 320 < p->c.plot.x + p->c.plot.w;
     struct mt_mark *m = mt_scene_text_buf(s, right ? x + 6 : x - 6, top + 15, NORMAL,
                                           s->theme->trouble, 400, true, &b);
     m->anchor = right ? MT_ANCHOR_START : MT_ANCHOR_END;
@@ -268,6 +254,19 @@ static void draw_capacity(struct pen *p)
     mt_buf_release(&b);
 }
 
+static void draw_foot(struct pen *p)
+{
+    struct mt_buf b = {0};
+    const struct mt_box *area = &p->c.area;
+    mt_buf_text(&b, p->o->segments ? "solid: reserved; dashed: in use"
+                                   : "solid: in use; dashed: reserved");
+    mt_buf_text(&b, "; maximum within each pixel");
+    mt_buf_text(&b, p->o->lead > 0 ? "; set-up: before the first step" : "");
+    mt_scene_text_buf(p->c.scene, p->c.plot.x, area->y + area->h - 8, SMALL,
+                      p->c.scene->theme->faint, p->c.plot.w, false, &b);
+    mt_buf_release(&b);
+}
+
 static void draw_panel(struct mt_scene *s, const struct mt_overlay *o, struct mt_box area,
                        double y_max)
 {
@@ -290,7 +289,7 @@ static void draw_panel(struct mt_scene *s, const struct mt_overlay *o, struct mt
     if (two) {
         struct mt_buf b = {0};
         mt_buf_str(&b, mt_overlay_name(o, 1));
-        mt_buf_text(&b, " less ");
+        mt_buf_text(&b, " minus ");
         mt_buf_str(&b, mt_overlay_name(o, 0));
         mt_scene_text_buf(s, p.c.plot.x + 8, p.below.y - 7, NORMAL, s->theme->muted, p.c.plot.w,
                           false, &b);
@@ -306,9 +305,7 @@ static void draw_panel(struct mt_scene *s, const struct mt_overlay *o, struct mt
     if (two && o->differs) {
         mark_parting(&p);
     }
-    mt_scene_text_fit(s, p.c.plot.x, area.y + area.h - 8, SMALL, s->theme->faint, p.c.plot.w, false,
-                      o->segments ? "solid: reserved; dashed: in use; the most within each pixel"
-                                  : "solid: in use; dashed: reserved; the most within each pixel");
+    draw_foot(&p);
 }
 
 enum mt_status mt_overlay_scene(struct mt_scene *s, const struct mt_overlay *panels, size_t n,

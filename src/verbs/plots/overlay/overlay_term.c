@@ -122,8 +122,8 @@ static void draw_x_axis(struct term *t)
 static void put_head(struct term *t, struct mt_buf *out)
 {
     struct mt_buf b = {0};
-    mt_buf_text(&b, t->o->segments ? "Reserved memory of the runs over one another"
-                                   : "Memory of the runs over one another");
+    mt_buf_text(&b, t->o->segments ? "Reserved memory of the runs, overlaid"
+                                   : "Memory of the runs, overlaid");
     mt_term_lines(t->style, out, &b, 0);
     for (size_t i = 0; i < t->o->n; i++) {
         mt_buf_reset(&b);
@@ -166,7 +166,11 @@ static bool draw_panel(struct term *t, struct mt_buf *out)
     mt_canvas_write(&t->canvas, out);
     mt_canvas_release(&t->canvas);
     if (t->o->differs) {
-        mt_buf_printf(out, "%s where they part\n", mt_term_sign(t->style, MT_SIGN_CROSS));
+        struct mt_buf b = {0};
+        mt_buf_printf(&b, "%s ", mt_term_sign(t->style, MT_SIGN_CROSS));
+        mt_overlay_say_parting(&b, t->o, t->style->size);
+        mt_term_lines(t->style, out, &b, 0);
+        mt_buf_release(&b);
     }
     return true;
 }

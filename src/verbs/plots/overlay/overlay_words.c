@@ -8,12 +8,12 @@
 void mt_overlay_say_place(struct mt_buf *b, const struct mt_overlay *o,
                           const struct mt_overlay_part *part)
 {
-    if (part->x <= 0 && part->step == SIZE_MAX) {
-        mt_buf_text(b, "from the start");
-    } else if (part->step != SIZE_MAX) {
+    if (part->step != SIZE_MAX) {
         mt_buf_printf(b, "in step %zu", part->step);
     } else if (o->axis == MT_OVERLAY_STEPS) {
         mt_buf_text(b, "before the first step");
+    } else if (part->x <= 0) {
+        mt_buf_text(b, "from the start");
     } else if (o->axis == MT_OVERLAY_EVENTS) {
         mt_buf_printf(b, "at about event %s", mt_count_text((uint64_t)(part->x * o->span)).s);
     } else {
@@ -71,9 +71,21 @@ static void say_part(struct mt_buf *b, const struct mt_overlay *o,
                      const struct mt_overlay_part *part, struct mt_size_format f)
 {
     mt_overlay_say_place(b, o, part);
-    mt_buf_printf(b, ": %s and %s at most (%s)", mt_size_text(part->bytes[0], f).s,
-                  mt_size_text(part->bytes[1], f).s,
-                  mt_size_delta_text((int64_t)(part->bytes[1] - part->bytes[0]), f).s);
+    mt_buf_printf(b, ": peaks %s and %s", mt_size_text(part->bytes[0], f).s,
+                  mt_size_text(part->bytes[1], f).s);
+    mt_buf_printf(b, part->below_peak ? ", below them %s" : " (%s)",
+                  mt_size_delta_text(part->change, f).s);
+}
+
+void mt_overlay_say_parting(struct mt_buf *b, const struct mt_overlay *o, struct mt_size_format f)
+{
+    if (o->drift) {
+        mt_buf_printf(b, "drift apart by %s per step from step %zu",
+                      mt_size_delta_text(o->drift, f).s, o->first.step);
+    } else {
+        mt_buf_text(b, "runs diverge ");
+        mt_overlay_say_place(b, o, &o->first);
+    }
 }
 
 void mt_overlay_say_difference(struct mt_buf *b, const struct mt_overlay *o,
@@ -87,10 +99,16 @@ void mt_overlay_say_difference(struct mt_buf *b, const struct mt_overlay *o,
                        "one another.");
         return;
     }
-    mt_buf_text(b, "First apart by more than 1 % of the peak ");
-    say_part(b, o, &o->first, f);
+    if (o->drift) {
+        mt_buf_text(b, "They ");
+        mt_overlay_say_parting(b, o, f);
+    } else {
+        mt_buf_text(b, o->first.step == SIZE_MAX ? "First differ" : "The steps first differ");
+        mt_buf_text(b, " by more than 1 % of the peak ");
+        say_part(b, o, &o->first, f);
+    }
     if (o->most.x != o->first.x || o->most.step != o->first.step) {
-        mt_buf_text(b, " \xc2\xb7 Most apart ");
+        mt_buf_text(b, " \xc2\xb7 Largest difference ");
         say_part(b, o, &o->most, f);
     }
 }
