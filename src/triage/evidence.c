@@ -47,8 +47,8 @@ void mt_evidence_rule(struct mt_triage *t, const struct mt_rule *rule)
 static const char *const LOOKALIKES[MT_KIND_COUNT] = {
     [MT_KIND_SOFT] = "An attempt to allocate failed, and the message itself says that the program "
                      "goes on.",
-    [MT_KIND_BUDGET] = "The server compared what it needs with its own budget and refused to "
-                       "start: a setting is at fault, no request of memory failed.",
+    [MT_KIND_BUDGET] = "The server compared its settings with the memory that there is and refused "
+                       "to start: a setting is at fault, no request of memory failed.",
     [MT_KIND_POOL] = "The server's own pool of KV-cache tokens was used up by the requests that "
                      "ran. No request of memory to the card failed.",
     [MT_KIND_CONFLICT] = "The allocator stopped at a check of its own or at settings that exclude "
@@ -140,6 +140,10 @@ static void say_free(struct mt_triage *t, enum mt_verdict verdict)
 {
     const struct mt_facts *f = &t->facts;
     if (f->room.kind != MT_ROOM_FREE || mt_facts_has(f, MT_OOM_ALLOWED)) {
+        return;
+    }
+    if (strcmp(f->incident->backend, "xpu") == 0 && f->requested >= 4 * MT_GIB) {
+        mt_evidence_add(t, "Intel GPUs refuse a single allocation of 4 GiB and more by default.");
         return;
     }
     if (f->free - f->room.need > margin(f->room.need)) {

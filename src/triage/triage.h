@@ -221,6 +221,7 @@ struct mt_series {
     double bytes_per_step; /* robust slope after the warm-up; of FREE with its sign turned */
     double rising;         /* share of pairs half a run apart in which it rose */
     bool is_leak;
+    bool epochs; /* its steps are epochs; then it is of reserved memory, as Ultralytics prints it */
 };
 
 /* Rows of a memory_summary() table. */

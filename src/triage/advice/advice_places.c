@@ -257,11 +257,13 @@ static bool place_batch_first(const struct mt_advisor *a, struct mt_buf *out)
     return v != NULL;
 }
 
-/* What 4-bit weights take less than 16-bit ones. */
+/* What frozen weights take less in 4 bits than in 16. */
 static bool place_lora_saved(const struct mt_advisor *a, struct mt_buf *out)
 {
-    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_PARAMETERS);
-    return v && v->last < 1e15 && put_size(out, (uint64_t)(v->last * 1.5));
+    const struct mt_said_value *all = mt_advice_said(a, MT_SAID_PARAMETERS);
+    const struct mt_said_value *trained = mt_advice_said(a, MT_SAID_TRAINABLE);
+    return all && trained && all->last < 1e15 && trained->last <= all->last &&
+           put_size(out, (uint64_t)((all->last - trained->last) * 1.5));
 }
 
 /* ---- budgets of serving engines ---- */

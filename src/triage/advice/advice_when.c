@@ -426,6 +426,11 @@ bool mt_if_holder_named(const struct mt_advisor *a)
     return mt_facts_holder(a->facts) != NULL && is_linux(a);
 }
 
+bool mt_if_holder_unnamed(const struct mt_advisor *a)
+{
+    return mt_if_has_smi(a) && !mt_if_holder_named(a);
+}
+
 bool mt_if_others_are_more(const struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;

@@ -108,7 +108,7 @@ bool mt_if_holes_would_do(const struct mt_advisor *a)
     const struct mt_facts *f = a->facts;
     return incident(a)->phase != MT_PHASE_LOADING && f->room.kind == MT_ROOM_SCATTERED &&
            mt_incident_is(f->incident, "torch") && mt_facts_may_expand(f) && !spent(f) &&
-           !f->replays_fail;
+           !f->replays_fail && !mt_facts_holder(f);
 }
 
 /* ---- hints that do not help ---- */
@@ -117,6 +117,11 @@ bool mt_if_hints(const struct mt_advisor *a)
 {
     return mt_facts_has(a->facts, MT_OOM_REQUESTED) && mt_if_not_mps(a) && !is_backend(a, "hpu") &&
            mt_incident_is(incident(a), "torch");
+}
+
+bool mt_if_hints_of_free(const struct mt_advisor *a)
+{
+    return mt_if_hints(a) && !mt_if_xpu_large(a);
 }
 
 bool mt_if_hints_with_live(const struct mt_advisor *a)
@@ -166,7 +171,8 @@ bool mt_if_hint_holes_unknown(const struct mt_advisor *a)
            a->facts->unallocated < a->facts->requested;
 }
 
+/* PyTorch gives nothing back while a graph is captured. */
 bool mt_if_hint_empty_cache(const struct mt_advisor *a)
 {
-    return hints_of_cache(a);
+    return hints_of_cache(a) && incident(a)->phase != MT_PHASE_CAPTURE;
 }

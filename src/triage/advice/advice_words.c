@@ -82,17 +82,28 @@ static bool place_visible(const struct mt_advisor *a, struct mt_buf *out)
 }
 
 /* A card of the table of nvidia-smi in the log that is nearly free. */
-static bool place_free_card(const struct mt_advisor *a, struct mt_buf *out)
+static const struct mt_smi_card *free_card(const struct mt_facts *f)
 {
-    const struct mt_facts *f = a->facts;
     for (size_t i = 0; i < f->n_cards; i++) {
         const struct mt_smi_card *card = &f->cards[i];
         if (card->used < card->total / 20 && card->device != f->incident->device) {
-            mt_buf_printf(out, "%lld", (long long)card->device);
-            return true;
+            return card;
         }
     }
-    return false;
+    return NULL;
+}
+
+static bool place_free_card(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_smi_card *card = free_card(a->facts);
+    mt_buf_printf(out, "%lld", card ? (long long)card->device : 0);
+    return card != NULL;
+}
+
+static bool place_free_card_room(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_smi_card *card = free_card(a->facts);
+    return card && put_size(out, card->total - card->used);
 }
 
 static bool place_holder_name(const struct mt_advisor *a, struct mt_buf *out)
@@ -288,15 +299,22 @@ static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
     return a->facts->growing && put_size(out, a->facts->growth);
 }
 
+/* "4.10 GiB an epoch" */
+static bool put_rate(const struct mt_series *s, struct mt_buf *out)
+{
+    mt_buf_text(out, s ? mt_advice_size((uint64_t)s->bytes_per_step).s : "");
+    mt_buf_text(out, s && s->epochs ? " an epoch" : " a step");
+    return s != NULL;
+}
+
 static bool place_growth_rate(const struct mt_advisor *a, struct mt_buf *out)
 {
-    return a->growth && put_size(out, (uint64_t)a->growth->bytes_per_step);
+    return put_rate(a->growth, out);
 }
 
 static bool place_leak_rate(const struct mt_advisor *a, struct mt_buf *out)
 {
-    const struct mt_series *s = a->facts->leak;
-    return !a->facts->growing && s && put_size(out, (uint64_t)s->bytes_per_step);
+    return !a->facts->growing && put_rate(a->facts->leak, out);
 }
 
 static bool place_holder(const struct mt_advisor *a, struct mt_buf *out)
@@ -366,12 +384,6 @@ static bool place_catboost(const struct mt_advisor *a, struct mt_buf *out)
     return a->facts->program == MT_PROGRAM_CATBOOST;
 }
 
-static bool place_ray(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return mt_advice_said(a, MT_SAID_RAY) != NULL;
-}
-
 static bool place_device_word(const struct mt_advisor *a, struct mt_buf *out)
 {
     return put_words(out, mt_facts_backend_is(a->facts, "mps")   ? "mps"
@@ -398,6 +410,7 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(pids),
     PLACE(visible),
     PLACE(free_card),
+    PLACE(free_card_room),
     PLACE(holder_name),
     PLACE(holder_pid),
     PLACE(holder_use),
@@ -434,7 +447,6 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(on_cuda),
     PLACE(not_half),
     PLACE(catboost),
-    PLACE(ray),
     PLACE(device_word),
     PLACE(doubtful_library),
 #undef PLACE

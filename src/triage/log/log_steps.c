@@ -195,6 +195,11 @@ static struct mt_log_size value_behind(struct mt_str rest, struct mt_str phrase,
     return separated || size.has_unit || bytes ? size : (struct mt_log_size){0};
 }
 
+/* Of series that stand in a column, and of tables: indexes behind all phrases. */
+#define COLUMN_PHRASE MT_COUNT(MT_STEP_PHRASES)
+#define TABLE_PHRASE (COLUMN_PHRASE + 1)
+#define STATS_PHRASE (COLUMN_PHRASE + 2)
+
 static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_t origin)
 {
     for (size_t i = 0; i < s->tracks.n; i++) {
@@ -206,6 +211,7 @@ static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_
     struct mt_step_track fresh = {.origin = origin, .phrase = phrase, .stride = 1};
     fresh.series.file = s->file;
     fresh.series.kind = phrase < MT_STEP_PHRASES_N ? MT_STEP_PHRASES[phrase].kind : MT_SERIES_USED;
+    fresh.series.epochs = phrase == COLUMN_PHRASE;
     fresh.last_printed = -1;
     if (s->tracks.n >= MT_STEP_SERIES || !mt_vec_push(&s->tracks, fresh)) {
         return NULL;
@@ -259,11 +265,6 @@ static void note_sample(struct mt_series *s, struct mt_step_sample sample, uint6
     s->last_step = sample.step;
     s->samples++;
 }
-
-/* Of series that stand in a column, and of tables: indexes behind all phrases. */
-#define COLUMN_PHRASE MT_COUNT(MT_STEP_PHRASES)
-#define TABLE_PHRASE (COLUMN_PHRASE + 1)
-#define STATS_PHRASE (COLUMN_PHRASE + 2)
 
 /* One more sample of a series; false: no memory. */
 static bool add_sample(struct mt_steps *s, size_t which, int64_t step, uint64_t bytes,

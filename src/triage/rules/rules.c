@@ -177,6 +177,11 @@ bool mt_when_leak_printed(const struct mt_facts *f)
     return f->leak != NULL;
 }
 
+bool mt_when_leak_by_epoch(const struct mt_facts *f)
+{
+    return f->leak && f->leak->epochs;
+}
+
 bool mt_when_leak_recorded(const struct mt_facts *f)
 {
     return f->growing != NULL;

@@ -148,10 +148,13 @@ void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
 void mt_say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
 {
     const struct mt_series *s = f->leak;
+    const char *step = s->epochs ? "epoch" : "step";
     mt_buf_printf(out,
-                  "Memory rises by %s a step: from %s at step %lld (line %llu) to %s at step %lld.",
-                  text((uint64_t)s->bytes_per_step).s, text(s->first).s, (long long)s->first_step,
-                  (unsigned long long)s->first_line, text(s->last).s, (long long)s->last_step);
+                  "%s rises by %s %s %s: from %s at %s %lld (line %llu) to %s at %s %lld.",
+                  s->epochs ? "Reserved memory" : "Memory", text((uint64_t)s->bytes_per_step).s,
+                  s->epochs ? "an" : "a", step, text(s->first).s, step, (long long)s->first_step,
+                  (unsigned long long)s->first_line, text(s->last).s, step,
+                  (long long)s->last_step);
 }
 
 void mt_say_leak_recorded(const struct mt_facts *f, struct mt_buf *out)
@@ -245,9 +248,11 @@ void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
 static const char *live_words(const struct mt_facts *f)
 {
     bool is_tpu = strcmp(f->incident->backend, "tpu") == 0;
+    bool is_mps = strcmp(f->incident->backend, "mps") == 0; /* counts its pools whole */
     return mt_facts_plain(f)     ? "The allocations of the program and its libraries"
            : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
            : is_tpu              ? "The buffers of the compiled program"
+         : is_mps              ? "Tensors and PyTorch's cache"
                                  : "Live tensors";
 }
 
