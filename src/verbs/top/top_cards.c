@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Cards and the processes on them, from NVML, which is loaded when asked for, else from nvidia-smi. */
+/* Cards and the processes on them, from NVML, which is loaded when asked for, else from nvidia-smi.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/frame.h"
+#include "support/units.h"
+#include "verbs/capture/attach/attach.h"
 #include "verbs/top/top.h"
 
 enum { MOST_CARDS = 64, MOST_USERS = 256 };
@@ -140,17 +143,15 @@ static void nvml_close(struct mt_top_cards *cards)
 
 /* ---- nvidia-smi ---- */
 
-enum { MIB = 1 << 20 };
-
 static void smi_card(struct mt_top_cards *cards, const char *line)
 {
     struct mt_top_card card = {0};
     unsigned long long total, used, free_mib;
     if (sscanf(line, "%u, %95[^,], %llu, %llu, %llu, %95[^\n]", &card.index, card.uuid, &total,
                &used, &free_mib, card.name) == 6) {
-        card.total = MIB * (uint64_t)total;
-        card.used = MIB * (uint64_t)used;
-        card.free = MIB * (uint64_t)free_mib;
+        card.total = MT_MIB * total;
+        card.used = MT_MIB * used;
+        card.free = MT_MIB * free_mib;
     } else if (sscanf(line, "%u, %95[^,], %*[^,], %*[^,], %*[^,], %95[^\n]", &card.index, card.uuid,
                       card.name) != 3) {
         return;
@@ -169,35 +170,30 @@ static void smi_user(struct mt_top_cards *cards, const char *line)
             push_user(cards, (struct mt_top_user){.pid = (pid_t)pid,
                                                   .card = cards->list.v[i].index,
                                                   .known = n == 3,
-                                                  .used = MIB * (uint64_t)used});
+                                                  .used = MT_MIB * used});
         }
     }
 }
 
-static void smi_ask(struct mt_top_cards *cards, const char *command,
+static void smi_ask(struct mt_top_cards *cards, const char *query,
                     void (*take)(struct mt_top_cards *cards, const char *line))
 {
-    char line[512];
-    FILE *answer = popen(command, "re");
-    while (answer && fgets(line, sizeof line, answer)) {
-        take(cards, line);
+    const char *const argv[] = {"nvidia-smi", query, "--format=csv,noheader,nounits", NULL};
+    struct mt_buf said = {0};
+    if (mt_attach_helper(argv, &said) == 0 && !said.failed) {
+        for (char *line = said.p, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            take(cards, line);
+        }
     }
-    if (answer) {
-        pclose(answer);
-    }
+    mt_buf_release(&said);
 }
 
 static void smi_read(struct mt_top_cards *cards)
 {
-    smi_ask(cards,
-            "exec nvidia-smi --query-gpu=index,uuid,memory.total,memory.used,memory.free,name "
-            "--format=csv,noheader,nounits 2>/dev/null </dev/null",
-            smi_card);
+    smi_ask(cards, "--query-gpu=index,uuid,memory.total,memory.used,memory.free,name", smi_card);
     if (cards->list.n > 0) {
-        smi_ask(cards,
-                "exec nvidia-smi --query-compute-apps=pid,gpu_uuid,used_memory "
-                "--format=csv,noheader,nounits 2>/dev/null </dev/null",
-                smi_user);
+        smi_ask(cards, "--query-compute-apps=pid,gpu_uuid,used_memory", smi_user);
     }
 }
 

@@ -68,9 +68,7 @@ static void become(const char *const *argv, int out)
     _exit(127);
 }
 
-/* Runs it to its end; what it printed is in *said. Its exit code, -1: it could not be started or
- * did not end. */
-static int run_helper(const char *const *argv, struct mt_buf *said)
+int mt_attach_helper(const char *const *argv, struct mt_buf *said)
 {
     int ends[2], status = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -120,7 +118,7 @@ enum mt_status mt_attach_by_remote(const struct mt_attach_target *target, const 
     const char *const argv[] = {
         exe, "-I",   "-S", "-c", "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])",
         pid, script, NULL};
-    int code = run_helper(argv, &said);
+    int code = mt_attach_helper(argv, &said);
     if (code != 0) {
         const char *line = last_line(&said);
         status = strstr(line, "PermissionError") || strstr(line, "not permitted")
@@ -212,7 +210,7 @@ static enum mt_status run_debugger(const struct mt_attach_target *target, const 
                                "detach",
                                NULL};
     const char *const it[] = {"lldb", "--batch", "--no-lldbinit", "-p", pid, "-s", words, NULL};
-    int code = run_helper(lldb ? it : gdb, &said);
+    int code = mt_attach_helper(lldb ? it : gdb, &said);
     if (code == 127) {
         status = no_debugger(lldb, err);
     } else if (said.failed || !said.p || !strstr(said.p, "MEMTOOL YES\"")) {
