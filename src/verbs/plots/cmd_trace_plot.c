@@ -74,7 +74,7 @@ const struct mt_command mt_cmd_trace_plot = {
         "suffix of -o names the format; without -o the picture is drawn with characters. Several "
         "files lie over one another as lines on one scale, step over step where they have steps; "
         "of "
-        "two it marks where they part.",
+        "two it marks where they diverge.",
     .examples = "memtool trace_plot snap.pickle -o mem.svg     for the browser\n"
                 "memtool trace_plot before.pickle after.pickle -o both.png\n"
                 "memtool trace_plot snap.pickle                in the terminal",

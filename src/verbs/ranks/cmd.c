@@ -26,20 +26,20 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 static const struct mt_option OPTIONS[] = {
     MT_OPT_NUMBER(0, "threshold", AT(threshold_pct), "PERCENT", 0, 1e6,
                   "a peak this far from the median is odd (default 5)", .common = true),
-    MT_OPT_SIZE(
-        0, "capacity", AT(capacity), "SIZE",
-        "memory of each device: tells the headroom of each rank, and at an OOM what is not its own",
-        .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
+                "memory of each device: tells the headroom of each rank, and, at an OOM, memory "
+                "held outside its process",
+                .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
     MT_OPT_INT(0, "world-size", AT(world), "N", 1, 1e6,
                "how many ranks the job has: names those without a file", .common = true),
     MT_OPT_INT(0, "pp", AT(grid.pp), "N", 1, 1e6,
-               "how many pipeline stages the job has: ranks are compared within their stage (told "
-               "by pp1 or stage1 in the names of all files without it)",
+               "how many pipeline stages the job has: ranks are compared within their stage "
+               "(without it, taken from pp1 or stage1 in the file names)",
                .common = true),
     MT_OPT_INT(0, "tp", AT(grid.tp), "N", 1, 1e6, "how many ranks share a layer (tensor parallel)"),
     MT_OPT_INT(0, "dp", AT(grid.dp), "N", 1, 1e6, "how many copies of the model the job has"),
     MT_OPT_OUTPUT("write to FILE, - is standard output; to .json, .csv or .tsv as such, to .svg, "
-                  ".png or .pdf as a picture: memory over time, a row a rank, and the peaks"),
+                  ".png or .pdf as a picture: memory over time, one row per rank, and the peaks"),
 };
 
 static const struct mt_option_group GROUPS[] = {
@@ -52,10 +52,11 @@ const struct mt_command mt_cmd_ranks = {
     .summary = "which rank of a job is the odd one, and why",
     .usage = "[options] FILE|FOLDER...",
     .description =
-        "Compares the ranks of one job: their snapshots, folders of them, or what stats, peak and "
-        "leaks printed with --json beside each rank, one object a line. Prints minimum, median and "
+        "Compares the ranks of one job: their snapshots, folders of them, or the --json output of "
+        "stats, peak and leaks, saved per rank, one object per line. Prints minimum, median and "
         "maximum, and each rank that is odd with the reason: longer inputs, memory that the others "
-        "free, a rise from step to step, contexts of other ranks on its device. The number of a "
+        "free, a rise from step to step, CUDA contexts of other ranks on its device. The number of "
+        "a "
         "rank is taken from its file's name (rank3, or the last number in it).",
     .examples = "memtool ranks dumps/                            a folder of snapshots\n"
                 "memtool ranks dumps/ -o ranks.png                all of them in a picture\n"

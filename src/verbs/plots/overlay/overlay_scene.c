@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An overlay as a scene: a line a run, what one has more than the other shaded in its colour, a
- * mark where they part, and below, on the same axis, the second minus the first.
+ * mark where they diverge, and below, on the same axis, the second minus the first.
  */
 #include "draw/axis.h"
 #include "verbs/plots/chart.h"
