@@ -69,11 +69,29 @@ void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
     mt_evidence_add(t, "%s", text ? text : "No GPU memory ran out here.");
 }
 
+/* A retry that served leaves no message: the card had been full for that moment. */
+static void say_retries(struct mt_triage *t)
+{
+    const struct mt_tables *tables = &t->log.tables;
+    const struct mt_summary_table *last =
+        tables->summaries.n ? &tables->summaries.v[tables->summaries.n - 1] : NULL;
+    uint32_t both = 1u << MT_SUMMARY_ALLOCATED | 1u << MT_SUMMARY_RESERVED;
+    if (last && last->retries > 0 && (last->present & both) == both) {
+        mt_evidence_add(t,
+                        "memory_summary (line %llu): cudaMalloc had failed and been retried, "
+                        "%lld so far; %s was allocated and %s reserved.",
+                        (unsigned long long)last->line, (long long)last->retries,
+                        size(last->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_CURRENT]).s,
+                        size(last->bytes[MT_SUMMARY_RESERVED][MT_SUMMARY_CURRENT]).s);
+    }
+}
+
 bool mt_evidence_nothing(struct mt_triage *t)
 {
     bool counted = false;
     mt_evidence_add(t, "No out-of-memory message was found in %llu line%s.",
                     (unsigned long long)t->log.lines, t->log.lines == 1 ? "" : "s");
+    say_retries(t);
     for (size_t i = 0; i < t->log.notes.n; i++) {
         const struct mt_said_value *ooms = &t->log.notes.v[i].said[MT_SAID_OOMS];
         if (ooms->known && ooms->last <= 0) {

@@ -79,6 +79,14 @@ static bool place_missing(const struct mt_advisor *a, struct mt_buf *out)
     return r->known && r->missing > 0;
 }
 
+static bool place_missing_share(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_facts *f = a->facts;
+    double share = f->total ? 100 * mt_share(f->room.missing, f->total) : 0;
+    mt_buf_printf(out, "%.1f %%", share);
+    return f->room.known && share >= 0.1;
+}
+
 static bool place_spare(const struct mt_advisor *a, struct mt_buf *out)
 {
     const struct mt_room *r = &a->facts->room;
@@ -430,6 +438,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(in_use),
     PLACE(others_held),
     PLACE(missing),
+    PLACE(missing_share),
     PLACE(spare),
     PLACE(holes_share),
     PLACE(live_share),

@@ -464,7 +464,7 @@ bool mt_if_ranks_share(const struct mt_advisor *a)
 
 bool mt_if_may_be_own(const struct mt_advisor *a)
 {
-    return a->facts->knows_unexplained && is_backend(a, "cuda");
+    return a->facts->knows_unexplained && is_backend(a, "cuda") && !mt_facts_holder(a->facts);
 }
 
 bool mt_if_far_outside(const struct mt_advisor *a)
