@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Packed files: the browser unpacks them, memtool sees what is inside.
 
 async function throughStream(blob, format) {

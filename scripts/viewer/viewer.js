@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The viewer around memtool: one file at a time; its page in a frame, its reports as text.
 
 const MOST = 2 ** 31 - 1; // bytes: what WebAssembly of 32 bits can hold, with the model beside

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What memtool asks of its system, as far as one file in memory and two streams need it. Runs in a worker.
 
 const ERRNO = { ok: 0, badf: 8, noent: 44, nosys: 52 };

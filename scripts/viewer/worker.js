@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Beside the page, so that it stays alive: keeps the file and runs memtool on it.
 
 let ready;

@@ -359,7 +359,8 @@ static bool is_fill(const struct mt_leaks *l)
     size_t n = mt_periods_count(p);
     uint64_t low = l->live.v[l->live.n - 1];
     uint64_t moves = l->last_peak > low ? l->last_peak - low : 0;
-    return p->source == MT_PERIOD_DETECTED && !p->passes.n && (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS &&
+    return p->source == MT_PERIOD_DETECTED && !p->passes.n &&
+           (p->bounds.v[n] - p->bounds.v[0]) / n < FEW_EVENTS &&
            moves / l->stride <= (uint64_t)l->bytes_per_step / 4 * 5;
 }
 

@@ -17,7 +17,7 @@
 #include "heap/walk/query.h"
 #include "torch/torch_rules.h"
 
-#include "heap/stacks/annotation_cursor.h"
+#include "heap/walk/annotation_cursor.h"
 
 struct holder {
     const struct mt_snapshot *s;

@@ -14,7 +14,7 @@
 #include "support/mem.h"
 #include "support/vec.h"
 
-#include "heap/stacks/annotation_cursor.h"
+#include "heap/walk/annotation_cursor.h"
 #include "heap/stacks/category_evidence.h"
 
 static const char *const WORDS[MT_CATEGORY_COUNT] = {

@@ -4,7 +4,7 @@
  * spot; regular expressions run once for each frame, and their outcome is kept for frames and
  * stacks, so that a filter over millions of events costs a byte lookup each.
  */
-#include "heap/stacks/annotation_cursor.h"
+#include "heap/walk/annotation_cursor.h"
 #include "heap/stacks/filter.h"
 
 #include <inttypes.h>

@@ -149,8 +149,7 @@ void mt_say_leak_printed(const struct mt_facts *f, struct mt_buf *out)
 {
     const struct mt_series *s = f->leak;
     const char *step = s->epochs ? "epoch" : "step";
-    mt_buf_printf(out,
-                  "%s rises by %s %s %s: from %s at %s %lld (line %llu) to %s at %s %lld.",
+    mt_buf_printf(out, "%s rises by %s %s %s: from %s at %s %lld (line %llu) to %s at %s %lld.",
                   s->epochs ? "Reserved memory" : "Memory", text((uint64_t)s->bytes_per_step).s,
                   s->epochs ? "an" : "a", step, text(s->first).s, step, (long long)s->first_step,
                   (unsigned long long)s->first_line, text(s->last).s, step,
@@ -252,7 +251,7 @@ static const char *live_words(const struct mt_facts *f)
     return mt_facts_plain(f)     ? "The allocations of the program and its libraries"
            : mt_facts_watched(f) ? "Tensors and PyTorch's cache"
            : is_tpu              ? "The buffers of the compiled program"
-         : is_mps              ? "Tensors and PyTorch's cache"
+           : is_mps              ? "Tensors and PyTorch's cache"
                                  : "Live tensors";
 }
 

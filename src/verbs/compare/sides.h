@@ -30,9 +30,9 @@ struct mt_compare_side {
     const struct mt_snapshot *s; /* borrowed */
     MT_VEC(struct mt_diff_item) items;
     MT_VEC(struct mt_compare_moment) moments; /* empty for the dump */
-    uint64_t live;     /* bytes of the items: requested ones, of the dump those of active blocks */
-    /* Of the devices that have the moment, whatever the filter: at the peak the highest of the whole
-     * trace, since of equal peaks the first may find a cache that is still being filled. */
+    uint64_t live; /* bytes of the items: requested ones, of the dump those of active blocks */
+    /* Of the devices that have the moment, whatever the filter: at the peak the highest of the
+     * whole trace, since of equal peaks the first may find a cache that is still being filled. */
     uint64_t reserved;
     uint64_t count;
     struct mt_arena text; /* of the names */

@@ -7,7 +7,7 @@
 #include "heap/findings/frag.h"
 #include "heap/findings/packing.h"
 #include "print/report.h"
-#include "verbs/frag/cures.h"
+#include "verbs/frag/frag_cures.h"
 #include "verbs/frag/pattern.h"
 
 /* Without --at a device whose trace has an out-of-memory event is shown twice. */
@@ -21,7 +21,7 @@ struct mt_frag_result {
     enum mt_frag_part part;
     struct mt_frag frag;
     struct mt_frag_sources sources;
-    uint64_t traced; /* reserved at the moment, by the trace */
+    uint64_t traced;         /* reserved at the moment, by the trace */
     struct mt_packing ideal; /* of the whole trace, whatever the moment and the filter */
     struct mt_driver_price driver;
     int64_t span_us; /* of the trace, -1: no times */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "heap/stacks/annotation_cursor.h"
+#include "heap/walk/annotation_cursor.h"
 #include "verbs/plots/chart.h"
 
 #define STRIP_PX 15.0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ranks in one picture: memory over time as a heat map, one row per rank, and their peaks beside
- * it. */
+/* The ranks in one picture: memory over time as a heat map, one row per rank, and their peaks
+ * beside it. */
 #ifndef MEMTOOL_VERBS_RANKS_HEAT_MAP_H
 #define MEMTOOL_VERBS_RANKS_HEAT_MAP_H
 

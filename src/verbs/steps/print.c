@@ -6,7 +6,7 @@
 #include "print/peak_label.h"
 #include "print/driver_report.h"
 #include "print/labels.h"
-#include "print/steps_words.h"
+#include "verbs/steps/steps_words.h"
 #include "verbs/steps/print.h"
 #include "support/units.h"
 

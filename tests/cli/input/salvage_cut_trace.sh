@@ -6,8 +6,8 @@ head -c 30000 "$whole" > cut.pickle
 "$MEMTOOL" peak -q --salvage cut.pickle; echo "exit $?"
 "$MEMTOOL" peak --events 0:135 "$whole"
 for verb in "frag --at 50" "peak --json --at 30"; do
-    "$MEMTOOL" $verb -q --salvage cut.pickle | grep -v -e '"file"' -e '"lost"' -e '^note' -e '"events"' -e 'after event' > a
-    "$MEMTOOL" $verb "$whole" | grep -v -e '"file"' -e '"events"' -e 'after event' > b
+    "$MEMTOOL" $verb -q --salvage cut.pickle | grep -v -e '"file"' -e '"lost"' -e '^note' -e '"events"' -e 'after event' -e 'recording needs' > a
+    "$MEMTOOL" $verb "$whole" | grep -v -e '"file"' -e '"events"' -e 'after event' -e 'recording needs' > b
     cmp a b && echo "$verb: the same"
 done
 "$MEMTOOL" stats -q --salvage cut.pickle | sed -n '2,8p'

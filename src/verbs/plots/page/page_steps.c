@@ -3,7 +3,7 @@
 #include "verbs/plots/page/page_steps.h"
 
 #include "heap/findings/steps.h"
-#include "print/steps_words.h"
+#include "verbs/steps/steps_words.h"
 #include "support/checked.h"
 
 enum { MOST_ROWS = 1000, MOST_RUNS = 20000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "print/steps_words.h"
+#include "verbs/steps/steps_words.h"
 #include "print/labels.h"
 #include "support/units.h"
 

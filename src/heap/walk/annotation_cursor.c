@@ -4,7 +4,7 @@
  * without a START is left out; a START without an END stays open, and is then no wiser than the
  * file.
  */
-#include "heap/stacks/annotation_cursor.h"
+#include "heap/walk/annotation_cursor.h"
 
 #include <stdlib.h>
 

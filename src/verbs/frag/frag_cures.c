@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verbs/frag/cures.h"
+#include "verbs/frag/frag_cures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

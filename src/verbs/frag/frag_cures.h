@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What would make a large cache smaller, by replaying the same requests. */
-#ifndef MEMTOOL_VERBS_FRAG_CURES_H
-#define MEMTOOL_VERBS_FRAG_CURES_H
+#ifndef MEMTOOL_VERBS_FRAG_FRAG_CURES_H
+#define MEMTOOL_VERBS_FRAG_FRAG_CURES_H
 
 #include "heap/walk/replay.h"
 #include "support/error.h"

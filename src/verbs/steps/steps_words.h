@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps in words, the same in reports and in the page. */
-#ifndef MEMTOOL_PRINT_STEPS_WORDS_H
-#define MEMTOOL_PRINT_STEPS_WORDS_H
+#ifndef MEMTOOL_VERBS_STEPS_STEPS_WORDS_H
+#define MEMTOOL_VERBS_STEPS_STEPS_WORDS_H
 
 #include "heap/findings/steps.h"
 #include "print/report.h"

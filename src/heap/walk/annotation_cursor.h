@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which annotations are open while one walks a trace. */
-#ifndef MEMTOOL_HEAP_STACKS_ANNOTATION_CURSOR_H
-#define MEMTOOL_HEAP_STACKS_ANNOTATION_CURSOR_H
+#ifndef MEMTOOL_HEAP_WALK_ANNOTATION_CURSOR_H
+#define MEMTOOL_HEAP_WALK_ANNOTATION_CURSOR_H
 
 #include "snapshot/model/model.h"
 #include "support/error.h"
