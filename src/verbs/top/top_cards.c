@@ -7,7 +7,6 @@
 
 #include "cli/frame.h"
 #include "support/units.h"
-#include "verbs/capture/attach/attach.h"
 #include "verbs/top/top.h"
 
 enum { MOST_CARDS = 64, MOST_USERS = 256 };

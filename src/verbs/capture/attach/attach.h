@@ -79,8 +79,4 @@ void mt_attach_text(struct mt_buf *b, const char *script, uint64_t page);
 
 enum { MT_ATTACH_PAGE = 4096 }; /* bytes: the text is shorter, see mt_attach_text */
 
-/* Runs a program to its end, at most for some seconds; what it printed is in *said, a text. Its
- * exit code, -1: it could not be started or did not end. */
-int mt_attach_helper(const char *const *argv, struct mt_buf *said);
-
 #endif

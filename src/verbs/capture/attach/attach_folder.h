@@ -42,4 +42,8 @@ void mt_attach_folder_read(const struct mt_attach_folder *f, const char *name, s
 /* Why the script itself refused, by its word. */
 enum mt_status mt_attach_folder_refused(const char *why, pid_t pid, struct mt_error *err);
 
+/* Runs a program to its end, for some seconds at most; what it printed is in *said, a text. Its
+ * exit code, -1: it could not be started or did not end. */
+int mt_attach_helper(const char *const *argv, struct mt_buf *said);
+
 #endif

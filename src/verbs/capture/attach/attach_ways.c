@@ -2,6 +2,7 @@
 /* The ways into a Python process: which one is taken, and those that other programs go. */
 #define _GNU_SOURCE
 #include "verbs/capture/attach/attach.h"
+#include "verbs/capture/attach/attach_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
