@@ -18,6 +18,8 @@ static void add_cost(struct mt_sentence *b, const struct mt_driver_price *x, uin
     mt_sentence_add(b, "about %s", time_of(x, calls).s);
     if (span_us > 0 && share <= 100) {
         mt_sentence_add(b, ", %.1f %% of the time", share);
+    } else if (span_us > 0) {
+        mt_sentence_add(b, ", more than the times in this file leave: the true cost is unknown");
     }
 }
 

@@ -27,8 +27,9 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
     }
     if (!x->rows.n) {
         mt_report_prose(r, 2,
-                        "Device %" PRId32 ": nothing in the trace tells what a step is; --period "
-                        "EVENTS or --period ANNOTATION says it.",
+                        "Device %" PRId32
+                        ": the trace does not show where a step begins; pass --period "
+                        "EVENTS or --period NAME, an annotation.",
                         x->device);
         return MT_OK;
     }
@@ -60,14 +61,16 @@ static void print_typical(const struct mt_report *r, const struct mt_trace_steps
         return;
     }
     mt_sentence_add(
-        &b, "%s: peak %s, %s requests a step, %.1f %% of them served by the cache, ",
-        x->rows.v[0].warm_up ? "after warm-up" : "half of the steps have more, half less",
-        mt_report_size(r, t.peak_bytes).s, mt_count_text(t.requests).s, 100 * t.hit_rate);
+        &b, "%s: median peak %s, %s requests a step, %.1f %% of them served by the cache, ",
+        x->rows.v[0].warm_up ? "after warm-up" : "of all steps", mt_report_size(r, t.peak_bytes).s,
+        mt_count_text(t.requests).s, 100 * t.hit_rate);
     if (t.device_allocs) {
         mt_sentence_add(&b, "the driver is asked for memory %s a step",
                         mt_counted_text(t.device_allocs, "time").s);
     } else {
-        mt_sentence_add(&b, "most steps do not ask the driver for memory");
+        mt_sentence_add(&b, "%s",
+                        t.most_device_allocs ? "most steps do not ask the driver for memory"
+                                             : "no step asks the driver for memory");
     }
     if (t.us >= 0) {
         mt_sentence_add(&b, ", %s", mt_duration_text(t.us).s);
@@ -238,7 +241,8 @@ static void print_categories(const struct mt_report *r, const struct mt_trace_st
     }
 }
 
-/* "Another layer would cost 27.03 MiB of activations, 27.04 MiB of weights: 54.07 MiB". */
+/* "Another layer would cost 27.03 MiB of activations, 27.04 MiB of weights". No sum: at no moment
+ * need all of them be alive. */
 static void print_another(const struct mt_report *r, const struct mt_layers *l)
 {
     const struct {
@@ -249,20 +253,22 @@ static void print_another(const struct mt_report *r, const struct mt_layers *l)
                  {l->gradients, "gradients"},
                  {l->state, "optimizer state"}};
     struct mt_sentence b = {0};
-    uint64_t sum = 0;
     for (size_t i = 0; i < MT_COUNT(PARTS); i++) {
-        sum += PARTS[i].bytes;
         if (PARTS[i].bytes) {
             mt_sentence_add(&b, "%s%s of %s", i ? ", " : "", mt_report_size(r, PARTS[i].bytes).s,
                             PARTS[i].what);
         }
     }
-    if (sum == l->bytes) {
-        mt_report_prose(r, 2, "Another layer would cost %s, beside its weights.", b.text);
+    if (!l->weights && !l->gradients && !l->state) {
+        mt_report_prose(
+            r, 2, "Another layer would cost %s, plus its weights, which this trace does not show.",
+            b.text);
     } else {
-        mt_report_prose(r, 2,
-                        "Another layer would cost %s: %s%s, by the sizes that come once a layer.",
-                        b.text, mt_report_size(r, sum).s, l->weights ? "" : ", beside its weights");
+        mt_report_prose(
+            r, 2,
+            "Another layer would cost %s%s, counting the sizes that every layer has. Not "
+            "all of these need be alive at the peak.",
+            b.text, l->weights ? "" : ", plus its weights, which this trace does not show");
     }
 }
 
@@ -277,7 +283,7 @@ static enum mt_status print_layers(const struct mt_report *r, const struct mt_sn
     fputc('\n', r->out);
     mt_report_prose(
         r, 2,
-        "One pass: %s layers that keep %s each; %s above them, %s behind them (head and "
+        "One pass: %s layers that keep %s each; %s before them, %s after them (head and "
         "loss).",
         mt_count_text(l->count).s, mt_report_size(r, l->bytes).s, mt_report_size(r, l->before).s,
         mt_report_size(r, l->after).s);
@@ -287,10 +293,11 @@ static enum mt_status print_layers(const struct mt_report *r, const struct mt_sn
     if (!t) {
         return mt_fail_nomem(err);
     }
-    mt_table_column(t, "A LAYER", MT_RIGHT);
+    mt_table_column(t, "PER LAYER", MT_RIGHT);
     mt_table_column(t, "COUNT", MT_RIGHT);
     mt_table_column(t, "WHERE", MT_LEFT);
-    for (size_t i = 0; i < l->parts.n && i < SHOWN; i++) {
+    size_t shown = r->limit && l->parts.n > SHOWN ? SHOWN : l->parts.n;
+    for (size_t i = 0; i < shown; i++) {
         mt_table_size(t, l->parts.v[i].bytes);
         mt_table_count(t, l->parts.v[i].count);
         mt_buf_reset(&b);
@@ -300,6 +307,9 @@ static enum mt_status print_layers(const struct mt_report *r, const struct mt_sn
     enum mt_status status = b.failed ? mt_fail_nomem(err) : mt_table_print(t, r, 2, err);
     mt_buf_release(&b);
     mt_table_free(t);
+    if (shown < l->parts.n) {
+        mt_report_line(r, 2, "[%s others; -n 0 shows all]", mt_count_text(l->parts.n - shown).s);
+    }
     return status;
 }
 
