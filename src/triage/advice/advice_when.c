@@ -319,6 +319,12 @@ bool mt_if_round_limit(const struct mt_advisor *a)
     return a->facts->total > 0 && a->facts->total % (128 * MT_MIB) == 0;
 }
 
+bool mt_if_not_set_limit(const struct mt_advisor *a)
+{
+    return mt_if_has_smi(a) &&
+           !(a->verdict == MT_VERDICT_PER_PROCESS_LIMIT && mt_if_round_limit(a));
+}
+
 bool mt_if_xla_buffer(const struct mt_advisor *a)
 {
     return said(a, MT_SAID_XLA_BUFFER) && said(a, MT_SAID_XLA_OPERATION);
@@ -437,6 +443,15 @@ bool mt_if_others_are_more(const struct mt_advisor *a)
     return mt_if_has_smi(a) &&
            (!mt_facts_has(f, MT_OOM_ALLOCATED) || (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) &&
                                                    mt_facts_others(f) > f->room.missing + MORE_BY));
+}
+
+/* Not split by the message, but more than a context takes, and than what was missing. */
+bool mt_if_others_would_do(const struct mt_advisor *a)
+{
+    const struct mt_facts *f = a->facts;
+    return mt_if_unknown_program(a) && mt_if_has_smi(a) && !mt_if_others_are_more(a) &&
+           f->knows_unexplained && f->room.known && f->room.missing > 0 &&
+           f->unexplained > f->room.missing + MT_GIB + MT_GIB / 4;
 }
 
 bool mt_if_outside_is_more(const struct mt_advisor *a)

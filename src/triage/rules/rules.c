@@ -226,7 +226,7 @@ bool mt_when_holes_decide(const struct mt_facts *f)
 
 bool mt_when_holes_high(const struct mt_facts *f)
 {
-    return mt_when_holes_decide(f) && holes_share(f) >= T(HOLES_HIGH);
+    return mt_when_holes_decide(f) && holes_share(f) >= T(HOLES_HIGH) && !f->expandable_on;
 }
 
 /* The pool's own dump: enough is free, no piece is large enough, and the pool cannot grow. */
