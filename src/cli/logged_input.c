@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "snapshot/read/unpacked.h"
@@ -50,6 +51,13 @@ enum mt_status mt_cli_logged_read(const char *file, struct mt_buf *text, struct 
     return mt_logged_find(out, mt_buf_view(text), err);
 }
 
+/* What cannot be read is not called a file of the wrong kind. */
+static void die_unread(void)
+{
+    fprintf(stderr, "memtool: cannot read a file: %s\n", strerror(errno));
+    exit(mt_status_exit_code(MT_IO));
+}
+
 /* Appends plain text from the head of the file, up to `most` bytes of it. */
 static void read_head(const char *file, size_t most, struct mt_buf *head)
 {
@@ -63,6 +71,9 @@ static void read_head(const char *file, size_t most, struct mt_buf *head)
     while (f && n > 0 && head->n < most && !head->failed) {
         n = fread(piece, 1, sizeof piece, f);
         mt_buf_add(head, piece, n);
+    }
+    if (f && ferror(f) && errno != EISDIR) {
+        die_unread();
     }
     if (f) {
         fclose(f);

@@ -101,8 +101,12 @@ static enum mt_status reduce_container(struct mt_machine *m, mt_word *w)
 {
     struct mt_container *c = mt_container_of(m, *w);
     mt_word record;
-    MT_TRY(mt_schema_reduce(m, c->items.v, c->items.n / 2, &record));
+    enum mt_status status = mt_schema_reduce(m, c->items.v, c->items.n / 2, &record);
     c = mt_container_of(m, *w); /* the schema may have moved the containers */
+    if (status != MT_OK) {
+        c->items.n = 0; /* a half made record has taken what they name */
+        return status;
+    }
     if (record) {
         MT_TRY(mt_machine_remember(m, c->memo, record));
         recycle(m, *w);

@@ -338,7 +338,11 @@ enum mt_status mt_machine_set(struct mt_machine *m, size_t from, bool closes)
     enum mt_tag tag = mt_word_tag(dict);
     if (tag == MT_TAG_FRESH_DICT && closes && n) {
         mt_word record;
-        MT_TRY(mt_schema_reduce(m, m->stack.v + from, n, &record));
+        enum mt_status status = mt_schema_reduce(m, m->stack.v + from, n, &record);
+        if (MT_UNLIKELY(status != MT_OK)) {
+            m->stack.n = from; /* a half made record has taken its containers: no salvage of them */
+            return status;
+        }
         if (MT_LIKELY(record != 0)) {
             MT_TRY(mt_machine_remember(m, (uint32_t)mt_word_payload(dict), record));
             m->stack.v[from - 1] = record;

@@ -14,11 +14,16 @@ struct trace_walk {
     struct mt_alloc_stat *reserved, *requested, *segments, *allocations;
 };
 
+/* Sums of hostile sizes stay at the largest that is one; `sum` is not negative. */
+static int64_t plus(int64_t sum, uint64_t n)
+{
+    return n < (uint64_t)(INT64_MAX - sum) ? sum + (int64_t)n : INT64_MAX;
+}
+
 static void up(struct mt_alloc_stat *s, uint64_t n)
 {
-    n = n < INT64_MAX / 4 ? n : INT64_MAX / 4;
-    s->allocated = (int64_t)mt_add_sat((uint64_t)s->allocated, n);
-    s->current = (int64_t)mt_add_sat((uint64_t)s->current, n);
+    s->allocated = plus(s->allocated, n);
+    s->current = plus(s->current, n);
     s->peak = s->current > s->peak ? s->current : s->peak;
 }
 
@@ -26,7 +31,7 @@ static void down(struct mt_alloc_stat *s, uint64_t n)
 {
     uint64_t held = (uint64_t)s->current;
     s->current -= (int64_t)(n < held ? n : held);
-    s->freed = (int64_t)mt_add_sat((uint64_t)s->freed, n < held ? n : held);
+    s->freed = plus(s->freed, n < held ? n : held);
 }
 
 static void note_peak(struct trace_walk *w, uint32_t event)
