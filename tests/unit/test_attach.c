@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "unit.h"
+#include "support/mem.h"
 #include "verbs/capture/attach/attach_folder.h"
 #include "verbs/capture/attach/attach_session.h"
 
@@ -118,6 +119,7 @@ START_TEST(refusals_name_a_command)
     ck_assert(t.state == 'R' && !t.call && !t.torch && t.vdso_end > t.vdso);
     char *home = mt_attach_environment(&t, "PATH");
     ck_assert_ptr_nonnull(home);
+    mt_mem_free(home);
     ck_assert_ptr_null(mt_attach_environment(&t, "PAT"));
 }
 END_TEST
