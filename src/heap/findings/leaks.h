@@ -40,7 +40,8 @@ enum mt_leak_reason {
     MT_LEAK_FILLED, /* something rose and then stayed, and all memory with it: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
     MT_LEAK_RISES,
-    MT_LEAK_GIVEN_BACK /* it rose in steps of a few events, which the trace outlives: a fill */
+    MT_LEAK_GIVEN_BACK, /* it rose in steps of a few events, which the trace outlives: a fill */
+    MT_LEAK_REASON_COUNT
 };
 
 /* Memory that rises in every third of the run and is not given back. */

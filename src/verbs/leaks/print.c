@@ -13,27 +13,42 @@ enum { SPARK_LEFT = 11, SPARK_COLUMNS = 48, SPARK_LEAST = 8 };
 
 /* ---- the verdict ---- */
 
+/* Reasons without figures. */
+static const char *const PLAIN_REASONS[MT_LEAK_REASON_COUNT] = {
+    [MT_LEAK_NO_EVENTS] = "the file has no events to judge by",
+    [MT_LEAK_NO_PERIOD] = "nothing in the trace repeats often enough",
+    [MT_LEAK_ONE_PASS] = "the trace holds one pass of the model; a leak shows from step to step",
+    [MT_LEAK_REGROWN] = "tensors are made anew, larger in each step; a cache of generated tokens "
+                        "grows so, and so does a tensor that is appended to",
+    [MT_LEAK_CACHE] = "what grows is kept by lines that are called a cache; one that fills with "
+                      "each token grows so, and so does one that is never emptied",
+    [MT_LEAK_OUTWEIGHED] =
+        "some lines hold more from step to step, but live memory as a whole falls",
+    [MT_LEAK_FLAT] = "what stays alive from step to step does not grow",
+};
+
+static void add_too_short(struct mt_sentence *b, size_t steps)
+{
+    if (steps == 0) {
+        mt_sentence_add(b,
+                        "the trace holds one step at most, and at least %d whole ones are needed",
+                        MT_PERIODS_NEEDED);
+        return;
+    }
+    mt_sentence_add(b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
+                    steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
+}
+
 static void add_reason(struct mt_sentence *b, const struct mt_report *r, const struct mt_leaks *l)
 {
     uint64_t rate = l->bytes_per_step > 0 ? (uint64_t)l->bytes_per_step : 0;
-    size_t steps = mt_periods_count(&l->periods);
+    const char *plain = PLAIN_REASONS[l->reason];
+    if (plain) {
+        mt_sentence_add(b, "%s", plain);
+        return;
+    }
     switch (l->reason) {
-    case MT_LEAK_NO_EVENTS: mt_sentence_add(b, "the file has no events to judge by"); break;
-    case MT_LEAK_NO_PERIOD: mt_sentence_add(b, "nothing in the trace repeats often enough"); break;
-    case MT_LEAK_ONE_PASS:
-        mt_sentence_add(b, "the trace holds one pass of the model; a leak shows from step to step");
-        break;
-    case MT_LEAK_TOO_SHORT:
-        if (steps == 0) {
-            mt_sentence_add(b,
-                            "the trace holds one step at most, and at least %d whole ones are "
-                            "needed",
-                            MT_PERIODS_NEEDED);
-            break;
-        }
-        mt_sentence_add(b, "the trace holds %zu whole step%s, and at least %d are needed", steps,
-                        steps == 1 ? "" : "s", MT_PERIODS_NEEDED);
-        break;
+    case MT_LEAK_TOO_SHORT: add_too_short(b, mt_periods_count(&l->periods)); break;
     case MT_LEAK_FILL:
         mt_sentence_add(b,
                         "each round keeps %s and gives back little; a program that takes what it "
@@ -47,28 +62,11 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
                         l->periods.of_frames ? "without a backward pass or an annotation"
                                              : "without call stacks");
         break;
-    case MT_LEAK_REGROWN:
-        mt_sentence_add(b,
-                        "tensors are made anew, larger in each step; a cache of generated tokens "
-                        "grows so, and so does a tensor that is appended to");
-        break;
-    case MT_LEAK_CACHE:
-        mt_sentence_add(b,
-                        "what grows is kept by lines that are called a cache; one that fills with "
-                        "each token grows so, and so does one that is never emptied");
-        break;
-    case MT_LEAK_OUTWEIGHED:
-        mt_sentence_add(b,
-                        "some lines hold more from step to step, but live memory as a whole falls");
-        break;
     case MT_LEAK_HELD:
         mt_sentence_add(b,
                         "what grows, by %s, is cuBLAS's workspaces, one a stream, or lies in "
                         "private pools, which CUDA graphs and MemPools keep",
                         mt_report_size(r, l->held_bytes).s);
-        break;
-    case MT_LEAK_FLAT:
-        mt_sentence_add(b, "what stays alive from step to step does not grow");
         break;
     case MT_LEAK_FILLED:
         mt_sentence_add(b, "memory grew by %s and then stayed (a cache that filled, or warm-up)",
@@ -91,6 +89,7 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
         mt_sentence_add(b, "live memory of device %" PRId32 " grows by %s a step", l->device,
                         mt_report_size(r, rate).s);
         break;
+    default: break;
     }
 }
 
