@@ -258,6 +258,20 @@ async function forwardPass() {
     await clean(page);
 }
 
+// What the program said of an allocation, and its category, stand in the panel; a search finds labels.
+async function labels() {
+    const page = await browser.open(makePage(data('newest.pickle')), { hash: '#e=3' });
+    equal(await detailRow(page, 'label'), 'layers.0.attn', 'the label');
+    equal(await detailRow(page, 'region'), 'Torch-Compiled Region: 0/0', 'the region of torch.compile');
+    equal(await detailRow(page, 'node'), 'attn_1 (aten.attn), orig.py:7 fwd', 'the node');
+    equal(await detailRow(page, 'category'), 'unknown', 'a category that is not known');
+    await page.value('memtool.select(2)');
+    equal(await detailRow(page, 'label'), 'weight of expert 3', 'an annotation names its block');
+    equal(await detailRow(page, 'category'), 'parameter (confidence high)', 'a category that the file tells');
+    equal(await search(page, 'expert 3'), [1, 2], 'a search finds the label');
+    await clean(page);
+}
+
 // No two rows of the legend are called the same; what differs is what the picture names.
 async function legendTellsApart() {
     for (const name of ['leak.pickle.gz', 'mlp.pickle.gz', 'transformer.pickle.gz']) {
@@ -395,7 +409,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { ...faultTests({ browser: () => browser, memtool, makePage, data, equal, sizeText, clean, folder, TESTDATA }), figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, forwardPass, screens, zooming, stepping, sharing, hostile, small,
+const tests = { ...faultTests({ browser: () => browser, memtool, makePage, data, equal, sizeText, clean, folder, TESTDATA }), figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, forwardPass, labels, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

@@ -301,6 +301,7 @@ static enum mt_status device_blobs(struct columns *c, int32_t device)
     MT_TRY(ghosts(c));
     MT_TRY(blocks(c, device));
     MT_TRY(pieces(c, device));
+    MT_TRY(mt_page_told(c->out, &c->replay, c->index, c->err));
     MT_TRY(blob(c, "addrs", c->addrs.items.v, c->addrs.items.n, sizeof(uint64_t)));
     return size_tables(c);
 }

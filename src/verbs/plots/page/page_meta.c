@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <memtool/version.h>
+#include "heap/stacks/categories.h"
 #include "heap/stacks/event_labels.h"
 #include "heap/stacks/frames.h"
 #include "heap/stacks/names.h"
@@ -318,47 +319,46 @@ static void streams_and_pools(struct meta *m)
     mt_sink_text(m->sink, "],");
 }
 
-/* ["train.py:9 step","fwd.py:3 forward"] of the first event of a stack that tells its forward pass.
- */
-static void forward_of(struct meta *m, const struct mt_value *lines)
+/* The words for categories and for how sure they are, in the order of the columns. */
+static void categories(struct meta *m)
 {
-    size_t n = 0;
+    key(m, "categories");
     mt_sink_char(m->sink, '[');
-    for (uint32_t i = 0; i < lines->n; i++) {
-        const struct mt_value *v = &m->s->values[lines->u.id + i];
-        struct mt_buf place = {0};
-        if (v->kind == MT_VALUE_STR && mt_traceback_place(&place, mt_snapshot_str(m->s, v->u.id))) {
-            separate(m, n++);
-            mt_sink_json_str(m->sink, mt_buf_view(&place));
-        }
-        m->failed |= place.failed;
-        mt_buf_release(&place);
+    for (int i = 0; i < MT_CATEGORY_COUNT; i++) {
+        separate(m, (size_t)i);
+        mt_sink_json_str(m->sink, mt_str_from(mt_category_name((enum mt_category)i)));
     }
-    mt_sink_char(m->sink, ']');
+    mt_sink_text(m->sink, "],");
+    key(m, "sureness");
+    mt_sink_char(m->sink, '[');
+    for (int i = 0; i < MT_SURE_COUNT; i++) {
+        separate(m, (size_t)i);
+        mt_sink_json_str(m->sink, mt_str_from(mt_sureness_name((enum mt_sureness)i)));
+    }
+    mt_sink_text(m->sink, "],");
 }
 
-/* By stack. */
-static void forwards(struct meta *m)
+/* By stack: "mm_3 (aten.mm), orig.py:7 forward" of a compiled graph, or of the backward pass. */
+static void nodes(struct meta *m)
 {
-    unsigned char *done = mt_mem_zalloc(m->s->n_stacks + 1, 1);
     size_t n = 0;
-    key(m, "forward");
+    key(m, "nodes");
     mt_sink_char(m->sink, '{');
-    for (size_t i = 0; done && m->s->columns[MT_COLUMN_EXTRA] && i < m->s->n_events; i++) {
-        const struct mt_value *lines = mt_event_forward(m->s, i);
-        uint32_t stack = m->s->events[i].stack;
-        if (lines && stack && !done[stack]) {
-            char name[16];
-            snprintf(name, sizeof name, "%u", (unsigned)stack);
-            done[stack] = 1;
+    for (size_t i = 1; i < m->s->n_stacks; i++) {
+        uint32_t frame = mt_stack_node(m->s, (uint32_t)i);
+        if (frame) {
+            char name[24];
+            struct mt_buf node = {0};
+            snprintf(name, sizeof name, "%zu", i);
+            mt_node_text(&node, m->s, frame);
             separate(m, n++);
             key(m, name);
-            forward_of(m, lines);
+            mt_sink_json_str(m->sink, mt_buf_view(&node));
+            m->failed |= node.failed;
+            mt_buf_release(&node);
         }
     }
     mt_sink_text(m->sink, "},");
-    m->failed |= !done;
-    mt_mem_free(done);
 }
 
 static void scalar(struct meta *m, const struct mt_value *v)
@@ -425,7 +425,8 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     strings(m);
     stackless(m);
     streams_and_pools(m);
-    forwards(m);
+    categories(m);
+    nodes(m);
     MT_TRY(devices_of(m, devices));
     key(m, "settings");
     mt_sink_char(m->sink, '[');

@@ -24,6 +24,10 @@ enum mt_status mt_page_meta(FILE *out, const struct mt_snapshot *s, const struct
 enum mt_status mt_page_stacks(FILE *out, const struct mt_snapshot *s,
                               const struct mt_page_options *o, struct mt_error *err) MT_NODISCARD;
 
+/* Writes the blobs of what the program said of each allocation of a device, and of categories. */
+enum mt_status mt_page_told(FILE *out, const struct mt_replay *r, size_t index,
+                            struct mt_error *err) MT_NODISCARD;
+
 /* Writes the blobs of one device; their ids begin with "d<index>-". */
 enum mt_status mt_page_device(FILE *out, const struct mt_snapshot *s, int32_t device, size_t index,
                               struct mt_error *err) MT_NODISCARD;

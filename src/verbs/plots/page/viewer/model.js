@@ -3,9 +3,9 @@
 const NEVER = 0xffffffff;
 const CHECKPOINT = 16384;
 
-// What an event does: 0 nothing, 1 alloc, 2 free requested, 3 free, 4 reserve, 5 release, 6 oom.
+// What an event does: 0 nothing, 1 alloc, 2 free requested, 3 free, 4 reserve, 5 release, 6 oom, 7 names what lives there.
 const KINDS = {
-    alloc: 1, free_requested: 2, free_completed: 3, free: 3,
+    alloc: 1, annotate: 7, free_requested: 2, free_completed: 3, free: 3,
     segment_alloc: 4, segment_map: 4, segment_free: 5, segment_unmap: 5, oom: 6 };
 
 class Device {
@@ -18,7 +18,8 @@ class Device {
         const columns = {
             action: Uint8Array, addr: Uint32Array, size: Uint32Array, stack: Uint32Array, stream: Uint16Array,
             time: Uint32Array, addrs: BigUint64Array, sizes: Float64Array, rounded: Float64Array,
-            ghosts: Uint32Array, blocks: Uint32Array, pieces: Uint32Array };
+            ghosts: Uint32Array, blocks: Uint32Array, pieces: Uint32Array,
+            labels: Uint32Array, regions: Uint32Array, forward: Uint32Array, passes: Uint32Array, categories: Uint8Array };
         await Promise.all(Object.entries(columns).map(async ([name, Type]) => {
             device[name] = await readColumn(id(name), Type);
         }));
@@ -128,6 +129,7 @@ class Device {
                 }
                 break;
             }
+            case 7: this.eventAlloc[i] = current[addr]; break;
             case 4: reserved += this.sizes[this.size[i]]; break;
             case 5: reserved -= this.sizes[this.size[i]]; break;
             }
@@ -146,6 +148,36 @@ class Device {
 
     blockBytes(alloc) {
         return this.blockSize.get(alloc) ?? this.rounded[this.alloc.size[alloc]];
+    }
+
+    // What the program said of an allocation, and what it is for: rows of a table.
+    toldOf(alloc) {
+        const rows = [['label', this.meta.strings[this.labels[alloc] || 0]], ['region', this.meta.strings[this.regions[alloc] || 0]]];
+        const category = this.categories[alloc] || 0;
+        const name = this.meta.categories[category & 15];
+        rows.push(['category', category & 15 ? `${name} (confidence ${this.meta.sureness[category >> 4]})` : name]);
+        return rows.filter(([, text]) => text);
+    }
+
+    // The calls of the forward pass that memory of a backward pass belongs to, outermost first, as Python prints them.
+    forwardOf(alloc) {
+        const at = this.forward[alloc] || 0; // 0: none
+        const lines = at ? Array.from(this.passes.subarray(at, at + this.passes[at - 1]), (id) => this.meta.strings[id]) : [];
+        return lines.map((line) => line.match(/File "([^"\n]+)", line ([^,\s]+)(?:, in ([^\n]+))?/)).filter(Boolean)
+            .map(([, file, line, name]) => `${baseName(file)}:${line}${name ? ` ${name}` : ''}`);
+    }
+
+    // The same of a stack, of its first allocation that tells it, and how many other passes its others belong to.
+    forwardOfStack(stack) {
+        const passes = new Set();
+        let first = NEVER;
+        this.forward.forEach((pass, alloc) => {
+            if (pass && this.alloc.stack[alloc] === stack) {
+                passes.add(pass);
+                first = Math.min(first, alloc);
+            }
+        });
+        return [first === NEVER ? [] : this.forwardOf(first), Math.max(0, passes.size - 1)];
     }
 
     // Calls back for each allocation that is alive after the event.

@@ -82,7 +82,8 @@ function settingText(name, value) {
 }
 
 // Frames, innermost first, a line each: the folder is in the title. Runs of internal ones are folded.
-function frameList(app, stack) {
+// Below them the forward pass of the allocation, or of those that have the stack.
+function frameList(app, stack, alloc = NEVER) {
     const list = element('ol');
     const line = (f) => {
         const item = element('li', f.internal ? 'internal' : '', frameText(f, baseName(f.file)));
@@ -108,11 +109,15 @@ function frameList(app, stack) {
             list.append(line(frames[i++]));
         }
     }
-    for (const line of app.meta.forward[stack] || []) { // outermost first, as Python prints it
-        list.append(element('li', 'forward', `of the forward pass: ${line}`));
+    const [forward, others] = alloc === NEVER ? app.device.forwardOfStack(stack) : [app.device.forwardOf(alloc), 0];
+    list.append(...forward.map((line) => element('li', 'forward', `of the forward pass: ${line}`)));
+    if (others) {
+        list.append(element('li', 'forward', `and of ${countText(others)} other ${others === 1 ? 'call' : 'calls'} of the forward pass`));
     }
     return list;
 }
+
+const nodeRow = (app, stack) => (app.meta.nodes[stack] ? [['node', app.meta.nodes[stack]]] : []);
 
 function lifetime(app, which) {
     const device = app.device;
@@ -144,15 +149,16 @@ function showDetail(app) {
     }
     if (which !== NEVER) {
         rows.push(['address', device.addressText(device.alloc.addr[which])], ['requested', exactSize(device.sizes[device.alloc.size[which]])],
-            ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]]);
+            ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]], ...device.toldOf(which));
     } else if (device.kindOf[device.action[event]] === 6) {
         rows.push(['asked for', exactSize(device.sizes[device.size[event]])], ['free on the device', exactSize(Number(device.addrs[device.addr[event]]))]);
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
     }
+    rows.push(...nodeRow(app, stack));
     const title = ofBlock ? 'Block' : `Event ${countText(event)}`;
     panel.replaceChildren(element('h2', '', `${title}: ${headline(device, event, which, ofBlock)}`), actions(app, which),
-        app.stacks.framesOf(stack).length ? frameList(app, stack) : element('p', 'none', 'No stack was recorded for this.'), table(rows));
+        app.stacks.framesOf(stack).length ? frameList(app, stack, which) : element('p', 'none', 'No stack was recorded for this.'), table(rows));
 }
 
 // "alloc 31.25 MiB"
@@ -185,7 +191,7 @@ function showRange(app) {
 // A row of the table of stacks.
 function showStack(app, row) {
     document.getElementById('detail').replaceChildren(element('h2', '', row.name), frameList(app, row.stack),
-        table([['alive', exactSize(row.bytes)], ['allocations', countText(row.count)], ['largest', exactSize(row.largest)]]));
+        table([['alive', exactSize(row.bytes)], ['allocations', countText(row.count)], ['largest', exactSize(row.largest)], ...nodeRow(app, row.stack)]));
 }
 
 // From an allocation to its two ends and to its block.
@@ -226,7 +232,7 @@ function showBand(app, band, bytes, event) {
         }
     });
     const lines = [...byStack].sort((x, y) => y[1] - x[1]).slice(0, 12).map(([one, size]) => `${sizeText(size)} ${app.stacks.label(one)[0]}`);
-    const rows = [[event < 0 ? 'before' : 'event', countText(Math.max(0, event))], ['alive of it', exactSize(bytes)], ...(stack < 0 ? [['largest', lines.join('\n')]] : [])];
+    const rows = [[event < 0 ? 'before' : 'event', countText(Math.max(0, event))], ['alive of it', exactSize(bytes)], ...(stack < 0 ? [['largest', lines.join('\n')]] : nodeRow(app, stack))];
     const panel = document.getElementById('detail');
     panel.replaceChildren(element('h2', '', bandLabel(app, band)[0]), ...(stack < 0 ? [] : [frameList(app, stack)]), table(rows));
 }

@@ -1,4 +1,4 @@
-// ---- search: an address, a size, a part of a frame or of an annotation's name ----
+// ---- search: an address, a size, a part of a frame, of an annotation's name, or of a label ----
 
 class Search {
     constructor(app) {
@@ -42,7 +42,9 @@ class Search {
             hits[stack] = this.app.stacks.framesOf(stack)
                 .some((f) => `${f.file}:${f.line} ${f.name}`.toLowerCase().includes(wanted));
         }
-        return (i) => hits[device.stack[i]] || begins.has(i) || device.meta.actions[device.action[i]] === wanted;
+        const said = new Set(device.meta.strings.flatMap((name, id) => (id && name.toLowerCase().includes(wanted) ? [id] : [])));
+        const named = (which) => said.has(device.labels[which]) || said.has(device.regions[which]);
+        return (i) => hits[device.stack[i]] || begins.has(i) || named(device.eventAlloc[i]) || device.meta.actions[device.action[i]] === wanted;
     }
 
     run() {
