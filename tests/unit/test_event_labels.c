@@ -51,6 +51,30 @@ START_TEST(labels_of_allocations)
 }
 END_TEST
 
+/* What is older than the trace has the label of its annotation, whatever comes to its address. */
+START_TEST(labels_of_what_is_older)
+{
+    struct made m;
+    struct mt_event_labels l;
+    struct mt_error err;
+    made_begin(&m);
+    made_event(&m, MT_ACTION_ANNOTATE, 0, 512, 0);
+    made_event(&m, MT_ACTION_FREE_COMPLETED, 0, 512, 0);
+    made_event(&m, MT_ACTION_ALLOC, 0, 512, 0);
+    made_event(&m, MT_ACTION_ANNOTATE, 0, 512, 0);
+    label(&m, 0, "older");
+    label(&m, 3, "newer");
+    made_finish(&m);
+    ck_assert_int_eq(mt_event_labels_init(&l, &m.s, &err), MT_OK);
+    uint32_t older = mt_event_labels_older(&l, 0, MADE_BASE, false);
+    ck_assert(mt_str_equal(mt_snapshot_str(&m.s, older), MT_STR("older")));
+    ck_assert(mt_str_equal(text_of(&l, 2), MT_STR("newer")));
+    ck_assert_uint_eq(mt_event_labels_older(&l, 0, MADE_BASE + 4096, true), 0);
+    mt_event_labels_release(&l);
+    made_release(&m);
+}
+END_TEST
+
 static void forward(struct made *m, size_t event, const char *line)
 {
     struct mt_value text = {.kind = MT_VALUE_STR, .u.id = mt_builder_cstr(m->b, line)};
@@ -105,4 +129,5 @@ START_TEST(places_in_tracebacks)
 }
 END_TEST
 
-UNIT_MAIN("event_labels", labels_of_allocations, forward_pass_of_a_stack, places_in_tracebacks)
+UNIT_MAIN("event_labels", labels_of_allocations, labels_of_what_is_older, forward_pass_of_a_stack,
+          places_in_tracebacks)

@@ -241,8 +241,7 @@ static bool add_ghost(struct holder *h, const struct mt_ghost *g)
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
     case MT_BY_POOL: m.key = ghost_pool_key(h, g); break;
     case MT_BY_LABEL:
-        m.key =
-            g->freed == MT_NEVER ? mt_event_labels_tensor(&h->labels, h->r->device, g->addr) : 0;
+        m.key = mt_event_labels_older(&h->labels, h->r->device, g->addr, g->freed == MT_NEVER);
         break;
     case MT_BY_ANNOTATION:
     case MT_BY_MODULE:

@@ -19,6 +19,19 @@ static uint32_t told_text(const struct mt_snapshot *s, size_t event)
     return id == s->column_defaults[MT_COLUMN_USER_METADATA] ? 0 : id;
 }
 
+/* An annotation where nothing was allocated in the trace is of what is older. */
+static bool annotate(struct mt_event_labels *l, uint64_t place, size_t event, uint32_t text)
+{
+    uint32_t alloc = l->alloc_of[event];
+    if (text && alloc != MT_NO_ALLOC) {
+        l->text[alloc] = text;
+    } else if (text) {
+        l->text[event] = text;
+        return mt_idmap_put(&l->older, place, text);
+    }
+    return true;
+}
+
 static bool follow(struct mt_event_labels *l, int32_t device, size_t event)
 {
     const struct mt_event *e = &l->snapshot->events[event];
@@ -31,11 +44,8 @@ static bool follow(struct mt_event_labels *l, int32_t device, size_t event)
         l->text[event] = told_text(l->snapshot, event);
         return mt_idmap_put(&l->live, place, (uint32_t)event);
     case MT_ACTION_ANNOTATE:
-        if (alloc != MT_NO_ALLOC && told_text(l->snapshot, event)) {
-            l->text[alloc] = told_text(l->snapshot, event);
-        }
         l->alloc_of[event] = alloc;
-        return true;
+        return annotate(l, place, event, told_text(l->snapshot, event));
     case MT_ACTION_FREE:
     case MT_ACTION_FREE_COMPLETED: (void)mt_idmap_remove(&l->live, place, NULL); /* fallthrough */
     case MT_ACTION_FREE_REQUESTED: l->alloc_of[event] = alloc; return true;
@@ -99,6 +109,23 @@ uint32_t mt_event_labels_tensor(const struct mt_event_labels *l, int32_t device,
     return name ? *name : 0;
 }
 
+uint32_t mt_event_labels_older(const struct mt_event_labels *l, int32_t device, uint64_t addr,
+                               bool lives_on)
+{
+    uint32_t tensor = lives_on ? mt_event_labels_tensor(l, device, addr) : 0;
+    const uint32_t *label = mt_idmap_find(&l->older, place_of(device, addr));
+    return tensor ? tensor : label ? *label : 0;
+}
+
+static bool follow_trace(struct mt_event_labels *l, int32_t device, const struct mt_trace *t)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->n; i++) {
+        ok = follow(l, device, t->first + i);
+    }
+    return ok;
+}
+
 enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_snapshot *s,
                                     struct mt_error *err)
 {
@@ -111,9 +138,10 @@ enum mt_status mt_event_labels_init(struct mt_event_labels *l, const struct mt_s
         memset(l->alloc_of, 0xff, n * sizeof *l->alloc_of);
     }
     for (size_t d = 0; ok && d < s->n_traces; d++) {
-        for (size_t i = 0; ok && i < s->traces[d].n; i++) {
-            ok = follow(l, (int32_t)d, s->traces[d].first + i);
-        }
+        ok = follow_trace(l, (int32_t)d, &s->traces[d]);
+    }
+    for (size_t h = 0; ok && h < s->n_host_traces; h++) {
+        ok = follow_trace(l, -1, &s->host_traces[h]);
     }
     return ok && put_tensors(l) ? MT_OK : mt_fail_nomem(err);
 }
@@ -124,6 +152,7 @@ void mt_event_labels_release(struct mt_event_labels *l)
     mt_mem_free(l->text);
     mt_idmap_release(&l->live);
     mt_idmap_release(&l->tensors);
+    mt_idmap_release(&l->older);
     *l = (struct mt_event_labels){0};
 }
 

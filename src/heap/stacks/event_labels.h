@@ -19,10 +19,12 @@
 struct mt_event_labels {
     const struct mt_snapshot *snapshot; /* borrowed */
     /* By index in mt_snapshot.events: the alloc that an alloc or a free is of, MT_NO_ALLOC for
-     * others; and of an alloc its text, a string id, 0: none. */
+     * others; and of an alloc its text, a string id, 0: none. An annotation of what is older than
+     * the trace has its own text. */
     uint32_t *alloc_of, *text;
     struct mt_idmap live;    /* what is alive at the end: device and address -> alloc */
     struct mt_idmap tensors; /* device and address -> name, a string id */
+    struct mt_idmap older;   /* the same of annotations of what is older than the trace */
 };
 
 /* Linear, 8 bytes an event. Errors: MT_NOMEM. Release it also after a failure. */
@@ -35,6 +37,11 @@ uint32_t mt_event_labels_live(const struct mt_event_labels *l, int32_t device, u
 
 /* The string id of the name of the tensor there, 0: none. */
 uint32_t mt_event_labels_tensor(const struct mt_event_labels *l, int32_t device, uint64_t addr);
+
+/* The string id of the label of what is older than the trace, 0: none. `lives_on`: it is there at
+ * the end. */
+uint32_t mt_event_labels_older(const struct mt_event_labels *l, int32_t device, uint64_t addr,
+                               bool lives_on);
 
 /* memtool_tensors, a list of *n; NULL: the file has none. */
 const struct mt_value *mt_snapshot_tensors(const struct mt_snapshot *s, uint32_t *n);

@@ -355,12 +355,20 @@ static bool passes_label(const struct mt_filtered *f, uint32_t alloc)
 static bool place_passes_label(const struct mt_filtered *f, int32_t device, uint64_t addr)
 {
     return passes_label(f, mt_event_labels_live(&f->labels, device, addr)) ||
-           f->text_verdict[mt_event_labels_tensor(&f->labels, device, addr)] == YES;
+           f->text_verdict[mt_event_labels_older(&f->labels, device, addr, true)] == YES;
 }
 
-static bool event_passes_label(const struct mt_filtered *f, size_t at)
+static bool event_passes_label(const struct mt_filtered *f, int32_t device, size_t at)
 {
-    return !f->text_verdict || passes_label(f, f->labels.alloc_of[at]);
+    if (!f->text_verdict || passes_label(f, f->labels.alloc_of[at])) {
+        return true;
+    }
+    const struct mt_event *e = &f->snapshot->events[at];
+    bool of_older = f->labels.alloc_of[at] == MT_NO_ALLOC &&
+                    (e->action == MT_ACTION_ANNOTATE || mt_event_kind(e) == MT_STEP_FREE ||
+                     mt_event_kind(e) == MT_STEP_FREE_REQUESTED);
+    return of_older &&
+           f->text_verdict[mt_event_labels_older(&f->labels, device, e->addr, false)] == YES;
 }
 
 enum mt_status mt_filtered_init(struct mt_filtered *f, const struct mt_filter *filter,
@@ -534,5 +542,5 @@ bool mt_filtered_event(struct mt_filtered *f, int32_t device, size_t index)
            passes_stream(f, e->stream) && passes_time(f, device, e->time_us) &&
            (!filter->annotation || in_annotation(f, device, e->time_us)) &&
            mt_filtered_stack(f, e->stack) && event_passes_pool(f, device, index, e) &&
-           event_passes_label(f, at);
+           event_passes_label(f, device, at);
 }

@@ -86,8 +86,7 @@ static enum mt_status column(struct told *t, const char *name, item_fn *item_of)
     bool ok = items != NULL, any = false;
     for (size_t i = 0; ok && item_of == label_of && i < at; i++) {
         const struct mt_ghost *g = &r->ghosts.v[i];
-        items[i] =
-            g->freed == MT_NEVER ? mt_event_labels_tensor(&t->labels, r->device, g->addr) : 0;
+        items[i] = mt_event_labels_older(&t->labels, r->device, g->addr, g->freed == MT_NEVER);
         any |= items[i] != 0;
     }
     for (size_t i = 0; ok && i < r->n; i++) {

@@ -76,6 +76,10 @@ class Device {
     walk(ghostFreed, ghosts) {
         const a = this.alloc;
         const current = new Uint32Array(this.addrs.length).fill(NEVER);
+        const older = new Map(); // address -> ghost
+        for (let g = 0; g < ghosts; g++) {
+            older.set(a.addr[g], g);
+        }
         this.eventAlloc = new Uint32Array(this.n).fill(NEVER);
         this.live = new Float64Array(this.n);
         this.reserved = new Float64Array(this.n);
@@ -129,7 +133,7 @@ class Device {
                 }
                 break;
             }
-            case 7: this.eventAlloc[i] = current[addr]; break;
+            case 7: this.eventAlloc[i] = current[addr] !== NEVER ? current[addr] : older.get(addr) ?? NEVER; break;
             case 4: reserved += this.sizes[this.size[i]]; break;
             case 5: reserved -= this.sizes[this.size[i]]; break;
             }
