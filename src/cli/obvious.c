@@ -8,15 +8,16 @@
 #include <sys/stat.h>
 
 #include "cli/logged_input.h"
+#include "cli/slurp.h"
 #include "support/str.h"
 
 /* By the first bytes: pickle (protocol 2 and above, or 0 and 1), zip, JSON, HTML, a log of RMM.
- * What is packed is told by its name. */
+ * What is packed is told by its name. Of a pipe they are left for the verb, and it is none. */
 static bool looks_like_snapshot(const char *path)
 {
     static const char RMM[] = "Thread,Time,Action,Pointer,";
     unsigned char head[sizeof RMM - 1] = {0};
-    FILE *f = fopen(path, "rb");
+    FILE *f = mt_cli_reads_once(path) ? NULL : fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) {
         fclose(f);

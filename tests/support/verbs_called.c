@@ -85,7 +85,7 @@ static const char *const LINES[] = {
     "convert -f -o ^.perfetto.json @",
     "convert -f -o ^.csv @",
     "fit --sizes 1,2 --predict 4 --limit 64MiB @ =",
-    "fit --sizes 2,3 --conf expandable_segments:True --json @ =",
+    "fit --sizes 2,3 --torch 2.3 --conf expandable_segments:True --json @ =",
     "steps -v --phases @",
     "steps --json --period 3 @",
     "steps --csv --period all_reduce @",

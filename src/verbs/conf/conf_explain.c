@@ -146,3 +146,20 @@ void mt_conf_value(const struct mt_conf *conf, enum mt_conf_key key, struct mt_b
     default: mt_buf_text(out, flag_of(s, key) ? "on" : "off"); return;
     }
 }
+
+void mt_conf_refused(struct mt_error *err, const char *verb, const char *text,
+                     const struct mt_conf *conf, mt_torch_release release, bool told)
+{
+    if (conf->valid) {
+        (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET,
+                      "%s: --conf '%s': only the native backend is simulated", verb, text);
+        return;
+    }
+    (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s: --conf '%s': PyTorch %d.%d refuses it: %s",
+                  verb, text, release / 100, release % 100, conf->error);
+    if (told && release < MT_TORCH_MEMTOOL) {
+        mt_hint(err, "the file tells that release; --torch VERSION follows another");
+    } else {
+        mt_hint(err, "memtool conf '%s' explains it", text);
+    }
+}

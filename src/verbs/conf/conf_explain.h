@@ -7,6 +7,7 @@
 #ifndef MEMTOOL_VERBS_CONF_CONF_EXPLAIN_H
 #define MEMTOOL_VERBS_CONF_CONF_EXPLAIN_H
 
+#include "support/error.h"
 #include "support/str.h"
 #include "torch/alloc_conf.h"
 
@@ -46,6 +47,12 @@ struct mt_conf_warnings {
 /* Everything that is worth saying about `text`, which `conf` was parsed from for `release`. */
 void mt_conf_warn(struct mt_str text, const struct mt_conf *conf, mt_torch_release release,
                   const struct mt_conf_origin *origin, struct mt_conf_warnings *out);
+
+/* `verb` was called with --conf `text`, which `release` refuses or which names another backend:
+ * *err says so, as MT_USAGE. `told`: the release was not asked for, so that one older than the
+ * usual is what the file tells. */
+void mt_conf_refused(struct mt_error *err, const char *verb, const char *text,
+                     const struct mt_conf *conf, mt_torch_release release, bool told);
 
 /* One key explained; NULL where there is nothing to say. */
 struct mt_conf_explanation {

@@ -208,11 +208,7 @@ static int parse_confs(struct work *w)
     for (size_t i = 0; i < w->x->confs.n; i++) {
         mt_conf_parse(conf_text(w->x->confs.v[i]), w->release, &w->confs[i]);
         if (!w->confs[i].valid || w->confs[i].settings.backend == MT_BACKEND_ASYNC) {
-            (void)mt_fail(
-                &err, MT_USAGE, MT_NO_OFFSET, "fit: --conf '%s': PyTorch %d.%d refuses it: %s",
-                w->x->confs.v[i], w->release / 100, w->release % 100,
-                w->confs[i].valid ? "only the native backend is simulated" : w->confs[i].error);
-            mt_hint(&err, "memtool conf '%s' explains it", w->x->confs.v[i]);
+            mt_conf_refused(&err, "fit", w->x->confs.v[i], &w->confs[i], w->release, !w->x->torch);
             return mt_cli_fail(w->cli, NULL, &err);
         }
     }

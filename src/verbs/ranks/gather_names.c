@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files were named: files, folders, patterns. */
 #include <dirent.h>
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/frame.h"
 #include "verbs/ranks/gather.h"
 
 static bool add_file(struct mt_gathering *g, const char *folder, const char *name, bool found)
@@ -41,17 +43,37 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct mt_rank_file *)a)->path, ((const struct mt_rank_file *)b)->path);
 }
 
+/* What was found under a name that nobody gave: only files are opened, since a pipe waits for ever
+ * and a device never ends. */
+static bool add_found(struct mt_gathering *g, const char *folder, const char *name)
+{
+    struct stat st;
+    if (!add_file(g, folder, name, folder != NULL)) {
+        return false;
+    }
+    char *path = g->files.v[g->files.n - 1].path;
+    int failed = stat(path, &st) != 0 ? errno : 0;
+    if (failed || !S_ISREG(st.st_mode)) {
+        mt_cli_note(g->cli, g->common, "%s: passed over, %s", path,
+                    failed ? strerror(failed) : "it is no regular file");
+        mt_mem_free(path);
+        g->files.n--;
+    }
+    return true;
+}
+
 static bool add_folder(struct mt_gathering *g, const char *path)
 {
     DIR *d = opendir(path);
+    if (!d) {
+        return add_file(g, NULL, path, false); /* reading it says why it cannot be opened */
+    }
     size_t from = g->files.n;
-    bool ok = d != NULL;
+    bool ok = true;
     for (struct dirent *e; ok && (e = readdir(d)) != NULL;) {
-        ok = !looks_readable(e->d_name) || add_file(g, path, e->d_name, true);
+        ok = !looks_readable(e->d_name) || add_found(g, path, e->d_name);
     }
-    if (d) {
-        closedir(d);
-    }
+    closedir(d);
     if (g->files.n > from) {
         qsort(g->files.v + from, g->files.n - from, sizeof *g->files.v, by_path);
     }
@@ -67,7 +89,7 @@ static bool add_pattern(struct mt_gathering *g, const char *pattern)
         return add_file(g, NULL, pattern, false);
     }
     for (size_t i = 0; i < found.gl_pathc && ok; i++) {
-        ok = add_file(g, NULL, found.gl_pathv[i], false);
+        ok = add_found(g, NULL, found.gl_pathv[i]);
     }
     globfree(&found);
     return ok;

@@ -409,17 +409,10 @@ static int parse_confs(struct mt_cli *cli, const struct simulate_settings *x,
             return mt_cli_usage(cli, "simulate: --conf '%s': not known to this memtool: %s",
                                 x->confs.v[i], out[i].unfamiliar);
         }
-        if (!out[i].valid) {
+        if (!out[i].valid || out[i].settings.backend == MT_BACKEND_ASYNC) {
             struct mt_error err;
-            (void)mt_fail(&err, MT_USAGE, MT_NO_OFFSET,
-                          "simulate: --conf '%s': PyTorch %d.%d refuses it: %s", x->confs.v[i],
-                          release / 100, release % 100, out[i].error);
-            mt_hint(&err, "memtool conf '%s' explains it", x->confs.v[i]);
+            mt_conf_refused(&err, "simulate", x->confs.v[i], &out[i], release, !x->torch);
             return mt_cli_fail(cli, NULL, &err);
-        }
-        if (out[i].settings.backend == MT_BACKEND_ASYNC) {
-            return mt_cli_usage(cli, "simulate: --conf '%s': only the native backend is simulated",
-                                x->confs.v[i]);
         }
     }
     return 0;

@@ -16,3 +16,6 @@ cp bare.json bare2.json
 echo "exit $?"
 "$MEMTOOL" fit --sizes 1,2 --device 5 "$TESTDATA/good/graphs.pickle" "$TESTDATA/good/frag_oom.pickle" 2>&1
 echo "exit $?"
+# a key that the release of the recordings did not have yet
+"$MEMTOOL" fit --sizes 1,2 --conf expandable_segments:True "$TESTDATA/good/torch20_history_oom.pickle.gz" "$TESTDATA/good/frag_oom.pickle" 2>&1
+echo "exit $?"

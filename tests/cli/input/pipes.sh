@@ -30,3 +30,9 @@ try job.log conf
 "$MEMTOOL" triage - <"$snap" | head -2
 "$MEMTOOL" conf - <job.log | head -2
 "$MEMTOOL" ranks - <results.json | head -1
+# without a verb: triage reads any kind from a pipe, and its first bytes are still in it
+cp "$snap" file/in
+cat "$snap" >pipe/in &
+(cd file && "$MEMTOOL" triage in) >of_file
+(cd pipe && timeout 10 "$MEMTOOL" -q in) >of_pipe
+cmp of_file of_pipe && echo same

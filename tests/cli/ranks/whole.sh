@@ -10,3 +10,14 @@ head -c 5000 "$TESTDATA/good/graphs.pickle" >job/rank2.pickle
 "$MEMTOOL" ranks --json --world-size 12 job | sed -n '/"missing"/,$p'
 rm job/rank2.pickle job/rank7.pickle
 "$MEMTOOL" ranks job/rank0.pickle job/rank1.pickle && echo "two ranks are a job"
+
+# What a folder or a pattern leads to is opened where it is a file: a pipe waits for ever, a device never ends.
+mkfifo job/rank8.pickle
+mkdir job/rank9.pickle
+ln -s nowhere job/rank10.pickle
+ln -s /dev/zero job/rank11.pickle
+ln -s rank0.pickle job/rank12.pickle
+timeout 10 "$MEMTOOL" ranks job 2>notes | head -n 2
+sort notes >&2
+timeout 10 "$MEMTOOL" ranks 'job/*.pickle' 2>notes | tail -n 1
+sort notes >&2
