@@ -230,6 +230,29 @@ START_TEST(evidence_of_a_step)
 }
 END_TEST
 
+/* An optimizer that works in place allocates nothing: what outlives the backward pass and has the
+ * size of a parameter is a gradient, once a parameter. */
+START_TEST(gradients_before_nothing)
+{
+    struct make m;
+    make_begin(&m);
+    uint32_t forward = model_stack(&m), backward = mt_builder_stack(m.b, NULL, 0);
+    uint32_t setup = make_stack(&m, "/x/torch/nn/modules/module.py", 1, "_apply");
+    const struct want once[] = {
+        {5120, setup, false, MT_CATEGORY_PARAMETER},
+        {7168, setup, false, MT_CATEGORY_PARAMETER},
+    };
+    const struct want each[] = {
+        {4096, forward, true, MT_CATEGORY_ACTIVATION},
+        {6144, backward, true, MT_CATEGORY_TEMPORARY},
+        {7168, backward, true, MT_CATEGORY_TEMPORARY},
+        {7168, backward, true, MT_CATEGORY_GRADIENT},
+        {5120, backward, true, MT_CATEGORY_GRADIENT},
+    };
+    check_steps(&m, once, MT_COUNT(once), each, MT_COUNT(each));
+}
+END_TEST
+
 /* No stack says what functions of the user's make; their sizes are those of the gradients. */
 START_TEST(evidence_of_sizes)
 {
@@ -320,4 +343,5 @@ START_TEST(confidence)
 END_TEST
 
 UNIT_MAIN("categories", shipped_rules, own_rules_go_first, bad_rules, lifetimes_decide,
-          evidence_of_a_step, evidence_of_sizes, older_memory_by_sizes, words, confidence)
+          evidence_of_a_step, gradients_before_nothing, evidence_of_sizes, older_memory_by_sizes,
+          words, confidence)

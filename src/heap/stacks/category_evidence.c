@@ -5,10 +5,13 @@
  * Stacks cannot tell a gradient from scratch memory of the backward part: autograd runs in a thread
  * of its own, where Python has no frames (the stack is empty in files recorded with
  * stacks="python"). Lifetimes can. What the backward part allocates and frees before the main
- * program allocates again was scratch, the rest are gradients; what the forward part frees before
- * the backward part begins was scratch, the rest are activations; what an optimizer allocates and
- * the next pass of the model finds alive is its state. In a trace without a backward part
- * (inference) everything of the forward part stays an activation.
+ * program allocates again was scratch, the rest are gradients; an optimizer that works in place
+ * allocates nothing before they go, so what dies behind the last allocation of the backward part
+ * and has the size of something older, as a gradient has that of its parameter, is one as well.
+ * What the forward part frees before the backward part begins was scratch, the rest are
+ * activations; what an optimizer allocates and the next pass of the model finds alive is its state.
+ * In a trace without a backward part (inference) everything of the forward part stays an
+ * activation.
  *
  * Sizes tell what no stack does: each parameter that learns has one gradient of its size, and Adam
  * has two moments of it, SGD one. Memory older than the trace that matches the gradients, all of
@@ -32,6 +35,8 @@ struct weighing {
     const struct mt_replay *r;
     struct mt_stack_roles roles;
     struct mt_passes passes;
+    struct mt_idmap lasting;   /* size -> how many live through all backward passes */
+    struct mt_idmap paired;    /* the same -> gradients that have it in the pass at hand */
     struct mt_idmap gradients; /* size -> how many are alive at a time */
     uint64_t gradient_bytes;
     uint32_t first_backward; /* event, MT_NEVER without */
@@ -60,45 +65,109 @@ static void set(struct weighing *x, size_t i, enum mt_category category, enum mt
     x->c->events_sure[i] = (unsigned char)sure;
 }
 
+static bool count_key(struct mt_idmap *counts, uint64_t key)
+{
+    uint32_t *n = mt_idmap_find(counts, key);
+    if (n) {
+        (*n)++;
+        return true;
+    }
+    return mt_idmap_put(counts, key, 1);
+}
+
+static uint32_t count_of(const struct mt_idmap *counts, uint64_t key)
+{
+    const uint32_t *n = mt_idmap_find(counts, key);
+    return n ? *n : 0;
+}
+
 /* ---- lifetimes ---- */
+
+/* Parameters live from before the first backward pass to behind what comes after the last. */
+static bool collect_lasting(struct weighing *x)
+{
+    uint32_t first = MT_NEVER, last = 0;
+    for (size_t i = 0; i < x->r->n; i++) {
+        if (is_alloc(x, i) && x->c->events[i] == MT_CATEGORY_GRADIENT) {
+            first = first == MT_NEVER ? (uint32_t)i : first;
+            last = MT_NEVER;
+        } else if (is_alloc(x, i) && last == MT_NEVER) {
+            last = (uint32_t)i;
+        }
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && first != MT_NEVER && i < first; i++) {
+        ok = !is_alloc(x, i) || x->r->partner[i] < last ||
+             count_key(&x->lasting, x->r->events[i].size);
+    }
+    for (size_t i = 0; ok && first != MT_NEVER && i < x->r->ghosts.n; i++) {
+        const struct mt_ghost *g = &x->r->ghosts.v[i];
+        ok = (g->freed != MT_NEVER && g->freed < last) || count_key(&x->lasting, g->size);
+    }
+    return ok;
+}
 
 /* When each part of the program allocates next; MT_NEVER: not again. */
 struct next {
     uint32_t backward, other; /* by category: of the backward part, of all else */
     uint32_t model;           /* by role: the model or its backward pass */
+    uint32_t last_backward;   /* by category: the last one of the backward pass at hand */
 };
 
-static void judge_life(struct weighing *x, size_t i, const struct next *next)
+/* Of what died before anything else was allocated: whether it outlived the backward pass and pairs
+ * with something older. */
+static bool pairs(struct weighing *x, size_t i, const struct next *next, bool *ok)
 {
-    unsigned char *c = &x->c->events[i];
+    uint64_t size = x->r->events[i].size;
+    bool found = x->r->partner[i] > next->last_backward &&
+                 count_of(&x->paired, size) < count_of(&x->lasting, size);
+    *ok &= !found || count_key(&x->paired, size);
+    return found;
+}
+
+static bool judge_life(struct weighing *x, size_t i, const struct next *next)
+{
+    enum mt_category c = (enum mt_category)x->c->events[i];
     uint32_t end = x->r->partner[i];
-    if (*c == MT_CATEGORY_GRADIENT && next->other != MT_NEVER && end < next->other) {
-        *c = MT_CATEGORY_TEMPORARY;
-    } else if (*c == MT_CATEGORY_ACTIVATION && next->backward != MT_NEVER && end < next->backward) {
-        *c = MT_CATEGORY_TEMPORARY;
+    bool ok = true, by_optimizer = role_at(x, i) == MT_ROLE_OPTIMIZER;
+    if (is_fixed(x, i)) {
+        return true;
     }
-    bool open = *c == MT_CATEGORY_TEMPORARY || *c == MT_CATEGORY_UNKNOWN;
-    if (!open || is_fixed(x, i) || role_at(x, i) != MT_ROLE_OPTIMIZER) {
-        return;
+    if (c == MT_CATEGORY_GRADIENT && end != MT_NEVER && end < next->other) {
+        c = pairs(x, i, next, &ok) ? c : MT_CATEGORY_TEMPORARY;
+        set(x, i, c,
+            c == MT_CATEGORY_GRADIENT ? MT_SURE_MEDIUM : (enum mt_sureness)x->c->events_sure[i]);
+    } else if (c == MT_CATEGORY_ACTIVATION && next->backward != MT_NEVER && end < next->backward) {
+        c = MT_CATEGORY_TEMPORARY;
+        x->c->events[i] = MT_CATEGORY_TEMPORARY;
     }
-    /* Of a step that ended in a refusal nothing has been freed yet. */
-    bool outlives =
-        next->model == MT_NEVER ? end == MT_NEVER && !x->ends_in_oom : end > next->model;
-    enum mt_sureness sure = *c == MT_CATEGORY_UNKNOWN ? MT_SURE_MEDIUM : MT_SURE_HIGH;
-    set(x, i, outlives ? MT_CATEGORY_OPTIMIZER_STATE : MT_CATEGORY_TEMPORARY, sure);
+    if (by_optimizer && (c == MT_CATEGORY_TEMPORARY || c == MT_CATEGORY_UNKNOWN)) {
+        /* Of a step that ended in a refusal nothing has been freed yet. */
+        bool outlives =
+            next->model == MT_NEVER ? end == MT_NEVER && !x->ends_in_oom : end > next->model;
+        enum mt_sureness sure = c == MT_CATEGORY_UNKNOWN ? MT_SURE_MEDIUM : MT_SURE_HIGH;
+        set(x, i, outlives ? MT_CATEGORY_OPTIMIZER_STATE : MT_CATEGORY_TEMPORARY, sure);
+    }
+    return ok;
 }
 
 /* From the end to the beginning: which part of the program allocates next. */
-static void apply_lifetimes(struct weighing *x)
+static bool apply_lifetimes(struct weighing *x)
 {
-    struct next next = {MT_NEVER, MT_NEVER, MT_NEVER};
-    for (size_t i = x->r->n; i-- > 0;) {
+    struct next next = {MT_NEVER, MT_NEVER, MT_NEVER, MT_NEVER};
+    bool ok = collect_lasting(x), in_backward = false;
+    for (size_t i = x->r->n; ok && i-- > 0;) {
         x->ends_in_oom |= next.model == MT_NEVER && x->r->events[i].action == MT_ACTION_OOM;
         if (!is_alloc(x, i)) {
             continue;
         }
         bool backward = x->c->events[i] == MT_CATEGORY_GRADIENT;
-        judge_life(x, i, &next);
+        if (backward && !in_backward) {
+            next.last_backward = (uint32_t)i;
+            mt_idmap_release(&x->paired);
+        }
+        in_backward = backward;
+        ok = judge_life(x, i, &next);
         x->unknown += x->c->events[i] == MT_CATEGORY_UNKNOWN;
         *(backward ? &next.backward : &next.other) = (uint32_t)i;
         enum mt_role role = role_at(x, i);
@@ -107,6 +176,7 @@ static void apply_lifetimes(struct weighing *x)
             x->first_backward = role == MT_ROLE_BACKWARD ? (uint32_t)i : x->first_backward;
         }
     }
+    return ok;
 }
 
 /* ---- workspaces ---- */
@@ -160,16 +230,6 @@ static void mark_old_workspaces(struct weighing *x)
 }
 
 /* ---- sizes ---- */
-
-static bool count_key(struct mt_idmap *counts, uint64_t key)
-{
-    uint32_t *n = mt_idmap_find(counts, key);
-    if (n) {
-        (*n)++;
-        return true;
-    }
-    return mt_idmap_put(counts, key, 1);
-}
 
 /* The event after which most memory is held by gradients. */
 static size_t fullest_of_gradients(const struct weighing *x)
@@ -356,7 +416,9 @@ static enum mt_status weigh(struct weighing *x, struct mt_error *err)
 {
     MT_TRY(mt_stack_roles_init(&x->roles, x->r, err));
     MT_TRY(mt_passes_find(&x->passes, &x->roles, err));
-    apply_lifetimes(x);
+    if (!apply_lifetimes(x)) {
+        return mt_fail_nomem(err);
+    }
     MT_TRY(mark_workspaces(x, err));
     bool ok = find_buffers(x);
     if (ok && (x->unknown || x->r->ghosts.n)) {
@@ -374,6 +436,8 @@ enum mt_status mt_categories_weigh(struct mt_categories *c, struct mt_error *err
     enum mt_status status = weigh(&x, err);
     mt_stack_roles_release(&x.roles);
     mt_vec_release(&x.passes);
+    mt_idmap_release(&x.lasting);
+    mt_idmap_release(&x.paired);
     mt_idmap_release(&x.gradients);
     return status;
 }
