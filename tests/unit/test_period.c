@@ -169,6 +169,44 @@ START_TEST(calls_one_after_the_other)
 }
 END_TEST
 
+/* A loop, and behind it another one: the last step of the first ends where the second begins. */
+START_TEST(two_loops)
+{
+    struct program p;
+    begin(&p);
+    for (int i = 0; i < 6; i++) {
+        int32_t line = i < 3 ? 5 : 15;
+        at_main(&p, line - 1);
+        model(&p, line, 6);
+        backward(&p, 6);
+        step(&p, line + 2, 5);
+    }
+    const struct mt_periods *k = find(&p);
+    ck_assert_uint_eq(k->passes.n, 6);
+    ck_assert_uint_eq(k->bounds.n, 6);
+    end(&p);
+}
+END_TEST
+
+/* The line that calls the model makes its input as well: what it allocates behind the backward pass
+ * is of the next step, the loss that it allocates behind the model is of its own. */
+START_TEST(input_in_the_line_of_the_call)
+{
+    struct program p;
+    begin(&p);
+    for (int i = 0; i < 5; i++) {
+        at_main(&p, 5);
+        model(&p, 5, 6);
+        at_main(&p, 5);
+        backward(&p, 6);
+    }
+    const struct mt_periods *k = find(&p);
+    ck_assert_uint_eq(k->bounds.n, 5);
+    ck_assert_uint_eq(k->passes.v[1].begin, k->bounds.v[1] + 1);
+    end(&p);
+}
+END_TEST
+
 /* Twice in a round, from two lines: a loss and an evaluation. */
 START_TEST(two_calls_a_round)
 {
@@ -360,6 +398,7 @@ START_TEST(one_step_is_told)
 }
 END_TEST
 
-UNIT_MAIN("period", one_pass_is_no_loop, steps_of_a_loop, calls_one_after_the_other,
-          two_calls_a_round, micro_batches_are_parts_of_a_step, gradients_tell_micro_batches,
-          two_optimizers_a_round, closure, one_pass_without_stacks, tokens, one_step_is_told)
+UNIT_MAIN("period", one_pass_is_no_loop, steps_of_a_loop, calls_one_after_the_other, two_loops,
+          input_in_the_line_of_the_call, two_calls_a_round, micro_batches_are_parts_of_a_step,
+          gradients_tell_micro_batches, two_optimizers_a_round, closure, one_pass_without_stacks,
+          tokens, one_step_is_told)

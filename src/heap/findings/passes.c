@@ -218,24 +218,40 @@ bool mt_pass_returns(const struct mt_passes *passes, size_t i, const struct mt_s
     return mt_stack_order(r->snapshot, before, stack, roles->of[stack].n_outer) >= 0;
 }
 
+/* How an allocation before the call of a model belongs to the round of the loop that it is in. */
+enum place { PLACE_ELSEWHERE, PLACE_SAME_LINE, PLACE_ABOVE };
+
+static enum place place_of(const struct mt_stack_roles *roles, uint32_t stack, uint32_t call)
+{
+    const struct mt_snapshot *s = roles->replay->snapshot;
+    if (mt_stack_role_of(roles, stack) != MT_ROLE_OTHER) {
+        return PLACE_ELSEWHERE;
+    }
+    bool above = mt_stack_order(s, stack, call, UINT32_MAX) < 0;
+    return above ? PLACE_ABOVE : mt_stack_leads(s, stack, call) ? PLACE_SAME_LINE : PLACE_ELSEWHERE;
+}
+
 uint32_t mt_pass_head(const struct mt_passes *passes, size_t i, const struct mt_stack_roles *roles,
                       uint32_t least)
 {
     const struct mt_replay *r = roles->replay;
-    uint32_t at = passes->v[i].begin, head = at;
+    uint32_t at = passes->v[i].begin, head = at, reached = at;
     uint32_t stack = r->events[at].stack;
     while (at > least) {
         at--;
         if (!mt_event_allocates(&r->events[at])) {
             continue;
         }
-        enum mt_role role = mt_stack_role_of(roles, r->events[at].stack);
-        bool above = role == MT_ROLE_OTHER &&
-                     mt_stack_order(r->snapshot, r->events[at].stack, stack, UINT32_MAX) < 0;
-        if (!above) {
-            break;
+        enum place place = place_of(roles, r->events[at].stack, stack);
+        if (place == PLACE_ELSEWHERE) {
+            /* What the line of the call allocates behind the backward pass is for the next call;
+             * else it may be of the one before. */
+            enum mt_role role = mt_stack_role_of(roles, r->events[at].stack);
+            bool over = role == MT_ROLE_BACKWARD || role == MT_ROLE_OPTIMIZER;
+            return over ? reached : head;
         }
-        head = at;
+        reached = at;
+        head = place == PLACE_ABOVE ? at : head;
     }
     return head;
 }

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "support/hash.h"
 #include "support/mem.h"
 
 #include "heap/findings/passes.h"
@@ -70,6 +71,37 @@ static enum mt_status every_so_many(struct mt_periods *p, const struct mt_replay
 
 /* ---- calls of the model, taken together between steps of the optimizer ---- */
 
+static uint64_t path_of(const struct mt_passes *passes, const struct mt_stack_roles *roles,
+                        size_t i)
+{
+    return roles->of[roles->replay->events[passes->v[i].begin].stack].path;
+}
+
+/* Marks the passes that begin another loop: they are called by lines that were not seen before, and
+ * those of the pass before came more than once and never come again. False: no memory. */
+static bool find_loops(bool *begins, const struct mt_passes *passes,
+                       const struct mt_stack_roles *roles)
+{
+    struct mt_idmap left = {0}, seen = {0}; /* by path: how often it is still to come, and came */
+    bool ok = true;
+    for (size_t i = 0; ok && i < passes->n; i++) {
+        const uint32_t *n = mt_idmap_find(&left, path_of(passes, roles, i));
+        ok = mt_idmap_put(&left, path_of(passes, roles, i), n ? *n + 1 : 1);
+    }
+    bool over = false; /* the loop of the pass before */
+    for (size_t i = 0; ok && i < passes->n; i++) {
+        uint64_t path = path_of(passes, roles, i);
+        const uint32_t *n = mt_idmap_find(&seen, path);
+        uint32_t came = n ? *n : 0, comes = *mt_idmap_find(&left, path) - 1;
+        begins[i] = over && !came;
+        over = came && !comes;
+        ok = mt_idmap_put(&seen, path, came + 1) && mt_idmap_put(&left, path, comes);
+    }
+    mt_idmap_release(&left);
+    mt_idmap_release(&seen);
+    return ok;
+}
+
 static enum mt_status by_passes(struct mt_periods *p, const struct mt_stack_roles *roles,
                                 const struct mt_period_names *names, uint32_t optimizer,
                                 struct mt_error *err)
@@ -77,11 +109,13 @@ static enum mt_status by_passes(struct mt_periods *p, const struct mt_stack_role
     const struct mt_replay *r = roles->replay;
     const struct mt_passes *passes = &p->passes;
     bool *after = mt_mem_zalloc(passes->n, sizeof *after);
+    bool *begins = mt_mem_zalloc(passes->n, sizeof *begins);
     bool together = false, ended = false; /* ended: a step of the optimizer since the last bound */
-    bool ok = after && mt_step_marks(after, &together, passes, roles, names, optimizer);
+    bool ok = after && begins && find_loops(begins, passes, roles) &&
+              mt_step_marks(after, &together, passes, roles, names, optimizer);
     for (size_t i = 0; ok && i < passes->n; i++) {
         ended |= i > 0 && (!together || after[i - 1]);
-        if (i == 0 || (ended && mt_pass_returns(passes, i, roles))) {
+        if (i == 0 || (ended && (begins[i] || mt_pass_returns(passes, i, roles)))) {
             ok = mt_periods_add(p, mt_pass_head(passes, i, roles, i ? passes->v[i - 1].end : 0));
             ended = false;
         }
@@ -90,6 +124,7 @@ static enum mt_status by_passes(struct mt_periods *p, const struct mt_stack_role
     p->of_frames = true;
     p->stack = ok ? r->events[p->bounds.v[p->bounds.n > 1]].stack : 0; /* the first may have more */
     mt_mem_free(after);
+    mt_mem_free(begins);
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 

@@ -227,3 +227,13 @@ int mt_stack_order(const struct mt_snapshot *s, uint32_t a, uint32_t b, uint32_t
     }
     return 0;
 }
+
+bool mt_stack_leads(const struct mt_snapshot *s, uint32_t a, uint32_t b)
+{
+    uint32_t k = 0;
+    while (k < s->stacks[a].n && k < s->stacks[b].n && frame_at(s, a, k) == frame_at(s, b, k)) {
+        k++;
+    }
+    return k && k < s->stacks[b].n &&
+           (k == s->stacks[a].n || !is_line_of_python(s, &s->frames[frame_at(s, a, k)]));
+}

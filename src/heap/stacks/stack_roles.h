@@ -53,4 +53,7 @@ enum mt_role mt_stack_role_of(const struct mt_stack_roles *x, uint32_t stack);
  */
 int mt_stack_order(const struct mt_snapshot *s, uint32_t a, uint32_t b, uint32_t depth);
 
+/* Whether all lines of Python of a are the outermost of b, so that one line allocates and calls. */
+bool mt_stack_leads(const struct mt_snapshot *s, uint32_t a, uint32_t b);
+
 #endif
