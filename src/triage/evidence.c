@@ -61,11 +61,45 @@ static const char *const LOOKALIKES[MT_KIND_COUNT] = {
     [MT_KIND_ON_CHIP] = "A kernel asked for more on-chip shared memory (or registers) than one "
                         "core of the GPU has. The card's memory is not concerned.",
     [MT_KIND_DEVICE] = "This is another GPU error, not a lack of memory.",
+    [MT_KIND_FEATURE] = "The allocator or the driver lacks what the program asked for; no memory "
+                        "ran out.",
+    [MT_KIND_UNSURE] = "The status says that the device lacks some resource; it names no memory, "
+                       "and comes of a reset or a hung kernel as well.",
 };
+
+/* Who killed a process, where a line says it. */
+static const char *killer(const struct mt_incident *i)
+{
+    static const struct {
+        const char *format, *words;
+    } KILLERS[] = {
+        {"kernel-oom", "The kernel killed the process for the host's memory (RAM), not the GPU's"},
+        {"slurm-oom", "Slurm says that a task was killed for the host's memory that the job may "
+                      "take, not the GPU's"},
+        {"pod-oom", "The container was killed for the host's memory that it may take, or that its "
+                    "node has, not the GPU's"},
+    };
+    for (size_t k = 0; i->kind == MT_KIND_KILLED && k < MT_COUNT(KILLERS); k++) {
+        if (strcmp(KILLERS[k].format, i->format) == 0) {
+            return KILLERS[k].words;
+        }
+    }
+    return NULL;
+}
 
 void mt_evidence_lookalike(struct mt_triage *t, const struct mt_incident *i)
 {
-    const char *text = LOOKALIKES[i->kind];
+    const char *text = LOOKALIKES[i->kind], *who = killer(i);
+    if (who) {
+        const struct mt_said_value *rss = mt_advice_said(&t->advisor, MT_SAID_KILLED_RSS);
+        mt_evidence_add(t, rss ? "%s; it held %s." : "%s.", who,
+                        rss ? size((uint64_t)rss->last).s : "");
+        return;
+    }
+    if (i->kind == MT_KIND_HOST_RAM && i->doubtful) {
+        text = "An arena of ONNX Runtime could not grow. Neither the message nor the log names a "
+               "GPU provider, so it is taken for the host's memory (RAM).";
+    }
     mt_evidence_add(t, "%s", text ? text : "No GPU memory ran out here.");
 }
 
@@ -271,11 +305,14 @@ static void say_table(struct mt_triage *t)
     if (!table) {
         return;
     }
-    if (table->retries > 0) {
+    /* A request that fails has been retried once itself. */
+    if (table->retries > 0 && table->ooms >= 0 && table->retries > table->ooms) {
+        int64_t before = table->retries - table->ooms;
         mt_evidence_add(t,
-                        "memory_summary (line %llu): %lld cudaMalloc retries, so it had been at "
-                        "the edge before.",
-                        (unsigned long long)table->line, (long long)table->retries);
+                        "memory_summary (line %llu): %lld cudaMalloc retr%s beside the failures: "
+                        "it had been at the edge before.",
+                        (unsigned long long)table->line, (long long)before,
+                        before == 1 ? "y" : "ies");
     }
     if (table->present >> MT_SUMMARY_ALLOCATED & 1u) {
         uint64_t now = table->bytes[MT_SUMMARY_ALLOCATED][MT_SUMMARY_CURRENT];
@@ -314,7 +351,8 @@ static void say_chunks(struct mt_triage *t, enum mt_verdict verdict)
     if (!c) {
         return;
     }
-    if (c->most_total > 0) {
+    bool listed_most = c->most_total >= t->facts.allocated / 4; /* else the list is cut short */
+    if (c->most_total > 0 && listed_most) {
         mt_evidence_add(t, "In use, by the dump, most is taken by %llu piece%s of %s: %s.",
                         (unsigned long long)c->most_count, c->most_count == 1 ? "" : "s",
                         size(c->most_size).s, size(c->most_total).s);

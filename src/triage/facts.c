@@ -190,6 +190,13 @@ void mt_triage_name_program(const struct mt_triage *t, struct mt_incident *i)
     if (p == MT_PROGRAM_JAX && strcmp(i->framework, "tensorflow") == 0) {
         i->framework = "jax"; /* both use XLA's allocator */
     }
+    if (i->kind == MT_KIND_HOST_RAM && strcmp(i->format, "ort-host") == 0 && notes &&
+        notes->said[MT_SAID_GPU_PROVIDER].known) {
+        i->kind = MT_KIND_OOM; /* an arena of the provider that the program asked for */
+        i->format = "ort";
+        i->backend = "cuda";
+        i->doubtful = true;
+    }
     bool library = i->kind == MT_KIND_LIBRARY && strcmp(i->framework, "torch") == 0;
     if (library && (p == MT_PROGRAM_JAX || p == MT_PROGRAM_TENSORFLOW)) {
         i->framework = mt_program_id(p); /* cuDNN and its kin serve all */

@@ -163,7 +163,11 @@ static void judge(struct mt_triage *t, struct mt_incident *i)
 {
     struct mt_facts f;
     i->verdict = MT_VERDICT_NOT_OOM;
-    i->headline = mt_verdict_text(MT_VERDICT_NOT_OOM);
+    i->headline = i->kind == MT_KIND_UNSURE
+                      ? "The status does not say that GPU memory ran out, nor that it did not."
+                  : i->kind == MT_KIND_HOST_RAM && i->doubtful
+                      ? "This is probably not a GPU out-of-memory event."
+                      : mt_verdict_text(MT_VERDICT_NOT_OOM);
     if (!mt_kind_is_oom(i->kind) || (i->kind == MT_KIND_SOFT && is_harmless(i))) {
         return;
     }
@@ -283,7 +287,9 @@ static void decide_event(struct mt_triage *t, struct mt_triage_result *out)
     t->advisor.facts = &t->facts;
     if (cause->verdict == MT_VERDICT_NOT_OOM) {
         out->verdict = MT_VERDICT_NOT_OOM;
-        out->confidence = MT_CONFIDENCE_HIGH;
+        bool unsure = cause->kind == MT_KIND_UNSURE || cause->doubtful;
+        out->confidence = unsure ? MT_CONFIDENCE_MEDIUM : MT_CONFIDENCE_HIGH;
+        out->headline = cause->headline;
         mt_evidence_lookalike(t, cause);
     } else {
         apply_rules(t, out);

@@ -147,6 +147,8 @@ enum mt_incident_kind {
     MT_KIND_DISK,
     MT_KIND_ON_CHIP, /* shared memory and registers of one GPU core */
     MT_KIND_DEVICE,  /* another GPU error */
+    MT_KIND_FEATURE, /* something that the installed software cannot do */
+    MT_KIND_UNSURE,  /* a status that names no memory */
     MT_KIND_COUNT
 };
 

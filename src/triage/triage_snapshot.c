@@ -410,9 +410,14 @@ static void say_hole(struct mt_triage *t, const struct mt_shot *shot)
                                  : 0)
                             .s);
     } else {
-        mt_evidence_add(t, "Snapshot: %s %s allocated of %s reserved; %s out-of-memory event.",
+        char pending[120] = "";
+        if (shot->frag.pending > 0) {
+            (void)snprintf(pending, sizeof pending, " and %s freed but still in use by a stream,",
+                           size(shot->frag.pending).s);
+        }
+        mt_evidence_add(t, "Snapshot: %s %s allocated%s of %s reserved; %s out-of-memory event.",
                         cut ? "after the last event that is left" : "at its end",
-                        size(shot->frag.allocated).s, size(shot->frag.reserved).s,
+                        size(shot->frag.allocated).s, pending, size(shot->frag.reserved).s,
                         cut ? "what is left holds no" : "it holds no");
     }
 }

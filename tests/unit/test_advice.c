@@ -35,6 +35,7 @@ static const char *const NAMES_WITH_DIGITS[] = {
     "[0]",
     "max_entries=200000",
     "-w",
+    "i915",
 
     "BLOCKING=1",
     "LIMITS=1",

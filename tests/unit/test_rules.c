@@ -99,7 +99,8 @@ START_TEST(by_kind)
         enum mt_incident_kind kind;
         const char *framework, *rule;
     } kinds[] = {{MT_KIND_OVERSIZE, "torch", "beyond-any-device"},
-                 {MT_KIND_LIMIT, "rmm", "pool-exhausted"},
+                 {MT_KIND_LIMIT, "rmm", "pool-or-driver"},
+                 {MT_KIND_LIMIT, "onnxruntime", "pool-exhausted"},
                  {MT_KIND_LIBRARY, "nccl", "no-numbers"}};
     for (size_t k = 0; k < MT_COUNT(kinds); k++) {
         struct mt_incident i = {.kind = kinds[k].kind,

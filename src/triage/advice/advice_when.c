@@ -32,8 +32,55 @@ IS_KIND(kind_killed, MT_KIND_KILLED)
 IS_KIND(kind_shm, MT_KIND_SHM)
 IS_KIND(kind_disk, MT_KIND_DISK)
 IS_KIND(kind_on_chip, MT_KIND_ON_CHIP)
-IS_KIND(kind_device, MT_KIND_DEVICE)
+IS_KIND(kind_unsure, MT_KIND_UNSURE)
 #undef IS_KIND
+
+#define IS_FORMAT(name, id)                                                                        \
+    bool mt_if_##name(const struct mt_advisor *a)                                                  \
+    {                                                                                              \
+        return a->facts && strcmp(incident(a)->format, id) == 0;                                   \
+    }
+IS_FORMAT(device_busy, "gpu-busy")
+IS_FORMAT(device_fault, "gpu-fault")
+IS_FORMAT(feature_async, "gpu-feature-async")
+IS_FORMAT(feature_build, "gpu-feature")
+#undef IS_FORMAT
+
+/* Who killed a process, by the line that tells and the words around it. */
+
+bool mt_if_killed_in_pod(const struct mt_advisor *a)
+{
+    return mt_if_kind_killed(a) &&
+           (strcmp(incident(a)->format, "pod-oom") == 0 || said(a, MT_SAID_POD));
+}
+
+bool mt_if_killed_by_slurm(const struct mt_advisor *a)
+{
+    return mt_if_kind_killed(a) && !mt_if_killed_in_pod(a) &&
+           (strcmp(incident(a)->format, "slurm-oom") == 0 || said(a, MT_SAID_SLURM));
+}
+
+static bool kernel_says(const struct mt_advisor *a)
+{
+    return mt_if_kind_killed(a) && strcmp(incident(a)->format, "kernel-oom") == 0 &&
+           !mt_if_killed_in_pod(a) && !mt_if_killed_by_slurm(a);
+}
+
+bool mt_if_killed_at_group(const struct mt_advisor *a)
+{
+    return kernel_says(a) && said(a, MT_SAID_MEMORY_GROUP);
+}
+
+bool mt_if_killed_by_kernel(const struct mt_advisor *a)
+{
+    return kernel_says(a) && !said(a, MT_SAID_MEMORY_GROUP);
+}
+
+bool mt_if_killed_unsaid(const struct mt_advisor *a)
+{
+    return mt_if_kind_killed(a) && !mt_if_killed_in_pod(a) && !mt_if_killed_by_slurm(a) &&
+           !kernel_says(a);
+}
 
 bool mt_if_soft_alone(const struct mt_advisor *a)
 {
@@ -42,9 +89,8 @@ bool mt_if_soft_alone(const struct mt_advisor *a)
 
 bool mt_if_kind_of_host(const struct mt_advisor *a)
 {
-    return a->facts && incident(a)->kind >= MT_KIND_BUDGET && incident(a)->kind != MT_KIND_DEVICE &&
-           incident(a)->kind != MT_KIND_CONFLICT && incident(a)->kind != MT_KIND_POOL &&
-           incident(a)->kind != MT_KIND_BUDGET;
+    return a->facts && incident(a)->kind >= MT_KIND_HOST_RAM &&
+           incident(a)->kind < MT_KIND_DEVICE && !incident(a)->doubtful;
 }
 
 bool mt_if_budget_of_card(const struct mt_advisor *a)
@@ -116,6 +162,18 @@ bool mt_if_host_python(const struct mt_advisor *a)
     return !other;
 }
 
+bool mt_if_host_torch(const struct mt_advisor *a)
+{
+    return mt_if_host_python(a) &&
+           (mt_incident_is(incident(a), "torch") || said(a, MT_SAID_TORCH_SEEN)) &&
+           mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_LIBRARY;
+}
+
+bool mt_if_host_not_torch(const struct mt_advisor *a)
+{
+    return mt_if_host_python(a) && !mt_if_host_torch(a);
+}
+
 bool mt_if_host_ram_linux(const struct mt_advisor *a)
 {
     return is_kind(a, MT_KIND_HOST_RAM) && !mt_if_host_ram_windows(a);
@@ -153,16 +211,18 @@ bool mt_if_not_tpu(const struct mt_advisor *a)
 
 bool mt_if_is_torch(const struct mt_advisor *a)
 {
-    static const char *const TORCH[] = {"torch", "nccl", "gpu"};
-    for (size_t i = 0; i < MT_COUNT(TORCH); i++) {
-        if (a->facts && mt_incident_is(incident(a), TORCH[i])) {
-            return true;
-        }
+    static const char *const DRIVERS[] = {"cuda", "gpu", "nccl"}; /* in a program of any kind */
+    bool driver = false;
+    if (!a->facts || mt_incident_is(incident(a), "torch")) {
+        return a->facts != NULL;
     }
-    /* the driver's own message, in a program that uses PyTorch */
-    enum mt_program_kind k = a->facts ? mt_program_kind(a->facts->program) : 0;
-    return a->facts && !mt_facts_plain(a->facts) && mt_incident_is(incident(a), "cuda") &&
-           (k == MT_PROGRAM_KIND_TRAINING || k == MT_PROGRAM_KIND_INFERENCE);
+    for (size_t i = 0; i < MT_COUNT(DRIVERS); i++) {
+        driver |= mt_incident_is(incident(a), DRIVERS[i]);
+    }
+    enum mt_program_kind k = mt_program_kind(a->facts->program);
+    return driver && !mt_facts_plain(a->facts) &&
+           (k == MT_PROGRAM_KIND_TRAINING || k == MT_PROGRAM_KIND_INFERENCE ||
+            (k != MT_PROGRAM_KIND_LIBRARY && said(a, MT_SAID_TORCH_SEEN)));
 }
 
 bool mt_if_is_native_cuda(const struct mt_advisor *a)
@@ -228,6 +288,11 @@ bool mt_if_unknown_program(const struct mt_advisor *a)
 {
     return a->facts->program == MT_PROGRAM_UNKNOWN && !mt_facts_plain(a->facts) &&
            incident(a)->phase != MT_PHASE_LOADING && incident(a)->phase != MT_PHASE_GENERATION;
+}
+
+bool mt_if_unknown_on_card(const struct mt_advisor *a)
+{
+    return mt_if_unknown_program(a) && !mt_if_is_mps(a);
 }
 
 bool mt_if_is_loading(const struct mt_advisor *a)

@@ -220,6 +220,12 @@ static bool place_conf_without_expandable(const struct mt_advisor *a, struct mt_
     return whole;
 }
 
+static bool place_conf_native(const struct mt_advisor *a, struct mt_buf *out)
+{
+    put_conf(a, "backend", "backend:native", out);
+    return true;
+}
+
 static bool place_set_variable(const struct mt_advisor *a, struct mt_buf *out)
 {
     mt_buf_text(out, mt_if_is_windows(a) ? "set" : "export");
@@ -372,6 +378,31 @@ static bool place_on_cuda(const struct mt_advisor *a, struct mt_buf *out)
     return mt_facts_backend_is(a->facts, "cuda") || mt_facts_backend_is(a->facts, "");
 }
 
+static bool place_on_hip(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return mt_facts_backend_is(a->facts, "hip");
+}
+
+static bool place_torch_seen(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return mt_advice_said(a, MT_SAID_TORCH_SEEN) != NULL;
+}
+
+static bool place_numpy_map(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out,
+                mt_incident_is(a->facts->incident, "numpy") ? "np.load(FILE, mmap_mode='r')" : "");
+    return true;
+}
+
+static bool place_pod_limit(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_said_value *v = mt_advice_said(a, MT_SAID_POD_LIMIT);
+    return v && put_size(out, (uint64_t)v->last);
+}
+
 static bool place_not_half(const struct mt_advisor *a, struct mt_buf *out)
 {
     (void)out;
@@ -420,6 +451,7 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(change_peak),
     PLACE(unchanged_peak),
     PLACE(conf_serving),
+    PLACE(conf_native),
     PLACE(conf_without_expandable),
     PLACE(set_variable),
     PLACE(holes_setting),
@@ -445,6 +477,10 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(linux),
     PLACE(windows),
     PLACE(on_cuda),
+    PLACE(on_hip),
+    PLACE(torch_seen),
+    PLACE(numpy_map),
+    PLACE(pod_limit),
     PLACE(not_half),
     PLACE(catboost),
     PLACE(device_word),

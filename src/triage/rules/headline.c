@@ -5,7 +5,7 @@
  * causes too), it says less.
  */
 #include "support/checked.h"
-#include "triage/rules/rules.h"
+#include "triage/rules/rules_parts.h"
 
 /* Live memory and the request are more than the card has beside this process's own overhead. */
 static bool exceeds_card(const struct mt_facts *f)
@@ -55,6 +55,9 @@ const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *ru
         }
         break;
     case MT_VERDICT_PER_PROCESS_LIMIT:
+        if (rule->say == mt_say_pool_or_driver) {
+            return "A memory pool could not grow: at its own limit, or at the end of the card.";
+        }
         if (!mt_facts_has(f, MT_OOM_FREE) && !f->device_used) {
             return "A limit was reached that is set for this process or its memory pool.";
         }
@@ -62,6 +65,10 @@ const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *ru
     case MT_VERDICT_OTHER_PROCESS:
         if (unsure) {
             return "Something else on the card probably holds the memory.";
+        }
+        if (!mt_facts_has(f, MT_OOM_OTHERS) && !mt_facts_plain(f)) {
+            return "Much of the card is held outside PyTorch's allocator, by other processes or by "
+                   "this one.";
         }
         break;
     case MT_VERDICT_NO_NUMBERS:

@@ -73,6 +73,13 @@ bool mt_when_is_kind_limit(const struct mt_facts *f)
     return f->incident->kind == MT_KIND_LIMIT;
 }
 
+/* RMM words its own maximum and the driver's refusal alike. */
+bool mt_when_rmm_unsaid_limit(const struct mt_facts *f)
+{
+    return mt_when_is_kind_limit(f) && strcmp(f->incident->framework, "rmm") == 0 &&
+           !known(f, MT_OOM_ALLOWED);
+}
+
 bool mt_when_is_kind_library(const struct mt_facts *f)
 {
     return f->incident->kind == MT_KIND_LIBRARY;

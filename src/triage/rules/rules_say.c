@@ -26,6 +26,21 @@ static struct mt_size_text share_text(uint64_t part, uint64_t whole)
     return s;
 }
 
+/* What a process holds on the card beside its allocator, in the words of the device. */
+static const char *context_words(const struct mt_facts *f)
+{
+    return strcmp(f->incident->backend, "cuda") == 0  ? "CUDA context"
+           : strcmp(f->incident->backend, "hip") == 0 ? "HIP context"
+                                                      : "context";
+}
+
+static const char *library_words(const struct mt_facts *f)
+{
+    return strcmp(f->incident->backend, "cuda") == 0  ? "NCCL, cuBLAS/cuDNN workspaces"
+           : strcmp(f->incident->backend, "hip") == 0 ? "RCCL, workspaces of rocBLAS and MIOpen"
+                                                      : "workspaces";
+}
+
 void mt_say_oversize_kind(const struct mt_facts *f, struct mt_buf *out)
 {
     if (known(f, MT_OOM_REQUESTED)) {
@@ -92,10 +107,14 @@ void mt_say_kind_limit(const struct mt_facts *f, struct mt_buf *out)
     mt_buf_printf(out, "The message says that a %s was reached, not that the card was full.",
                   strcmp(f->incident->framework, "rmm") == 0 ? "memory pool's maximum size"
                                                              : "limit of this process");
-    if (strcmp(f->incident->framework, "rmm") == 0 && !known(f, MT_OOM_ALLOWED)) {
-        mt_buf_text(out, " RMM says this as well where the driver refused it more: the pool's own "
-                         "maximum is not printed.");
-    }
+}
+
+void mt_say_pool_or_driver(const struct mt_facts *f, struct mt_buf *out)
+{
+    (void)f;
+    mt_buf_text(out,
+                "RMM's pool could not grow: its own maximum was reached, or the driver refused "
+                "it more. RMM prints the same for both, and the maximum is not printed.");
 }
 
 void mt_say_limit(const struct mt_facts *f, struct mt_buf *out)
@@ -209,12 +228,13 @@ void mt_say_unexplained(const struct mt_facts *f, struct mt_buf *out)
                       text(rest).s, per_cent(rest, f->total));
         return;
     }
-    mt_buf_printf(out,
-                  "%s of the card (%.0f %%) is in use outside %s allocator: other processes "
-                  "or this one's CUDA context and libraries (the %s does not say which; a "
-                  "context takes 0.5 to 1 GiB).",
-                  text(f->unexplained).s, per_cent(f->unexplained, f->total),
-                  mt_facts_plain(f) ? "its" : "PyTorch's", shot ? "snapshot" : "message");
+    mt_buf_printf(
+        out,
+        "%s of the card (%.0f %%) is in use outside %s allocator: other processes "
+        "or this one's %s and libraries (the %s does not say which%s).",
+        text(f->unexplained).s, per_cent(f->unexplained, f->total),
+        mt_facts_plain(f) ? "its" : "PyTorch's", context_words(f), shot ? "snapshot" : "message",
+        strcmp(f->incident->backend, "cuda") == 0 ? "; a context takes 0.5 to 1 GiB" : "");
 }
 
 void mt_say_processes(const struct mt_facts *f, struct mt_buf *out)
@@ -235,12 +255,18 @@ void mt_say_outside(const struct mt_facts *f, struct mt_buf *out)
                       text(f->outside).s, per_cent(f->outside, f->total));
         return;
     }
+    if (mps) {
+        mt_buf_printf(out,
+                      "%s (%.0f %%) of what this process may use is held past PyTorch's allocator: "
+                      "by Metal's own libraries, or by another one in this process.",
+                      text(f->outside).s, per_cent(f->outside, f->total));
+        return;
+    }
     mt_buf_printf(out,
-                  mps ? "%s (%.0f %%) of what may be used is held by other allocations than "
-                        "PyTorch's on this Mac."
-                      : "%s (%.0f %% of the card) of this process lies outside PyTorch's "
-                        "allocator: CUDA context, NCCL, cuBLAS/cuDNN workspaces, other libraries.",
-                  text(f->outside).s, per_cent(f->outside, f->total));
+                  "%s (%.0f %% of the card) of this process lies outside PyTorch's allocator: %s, "
+                  "%s, other libraries.",
+                  text(f->outside).s, per_cent(f->outside, f->total), context_words(f),
+                  library_words(f));
 }
 
 /* Of a process that was watched, what PyTorch had cached cannot be told from what was in use. */
@@ -357,7 +383,10 @@ void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
         mt_buf_text(out, "The message holds no figures: neither the card's size nor what was in "
                          "use.");
     }
-    if (f->incident->doubtful) {
+    if (f->incident->doubtful && f->incident->kind != MT_KIND_LIBRARY &&
+        strcmp(f->incident->framework, "onnxruntime") == 0) {
+        mt_buf_text(out, " It does not say whose arena it was; the log names a GPU provider.");
+    } else if (f->incident->doubtful) {
         mt_buf_text(out, " A full card is the usual reason for this status; a driver or library "
                          "that does not fit, or an earlier error on the card, gives it too.");
     }

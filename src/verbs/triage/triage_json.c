@@ -16,7 +16,8 @@ static const char *const KINDS[MT_KIND_COUNT] = {
     [MT_KIND_OVERSIZE] = "oversize", [MT_KIND_SOFT] = "soft",         [MT_KIND_BUDGET] = "budget",
     [MT_KIND_HOST_RAM] = "host_ram", [MT_KIND_KILLED] = "killed",     [MT_KIND_SHM] = "shm",
     [MT_KIND_POOL] = "pool",         [MT_KIND_CONFLICT] = "conflict", [MT_KIND_DISK] = "disk",
-    [MT_KIND_ON_CHIP] = "on_chip",   [MT_KIND_DEVICE] = "device",
+    [MT_KIND_ON_CHIP] = "on_chip",   [MT_KIND_DEVICE] = "device",     [MT_KIND_FEATURE] = "device",
+    [MT_KIND_UNSURE] = "device",
 };
 
 static void put_i64_known(struct mt_put *p, cJSON *o, const char *key, int64_t n)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What triage says of a log, word for word where a word decides: for each kind of sentence that was
+ * wrong once, a log, what must be said of it and what must not.
+ */
+#include <stdio.h>
+
+#include "triage/triage.h"
+
+#include "unit.h"
+
+static struct mt_triage *triage;
+static struct mt_triage_result result;
+static struct mt_buf said;
+
+static void run(const char *log)
+{
+    struct mt_triage_options options = {0};
+    struct mt_error err;
+    mt_triage_free(triage);
+    triage = mt_triage_new(&options);
+    ck_assert_ptr_nonnull(triage);
+    mt_triage_name(triage, "x.log");
+    ck_assert_int_eq(mt_triage_feed(triage, log, strlen(log), &err), MT_OK);
+    ck_assert_int_eq(mt_triage_end(triage, &err), MT_OK);
+    ck_assert_int_eq(mt_triage_decide(triage, &result, &err), MT_OK);
+}
+
+/* Headline, reasons, steps with commands, and what does not help. */
+static void collect(void)
+{
+    mt_buf_reset(&said);
+    mt_buf_printf(&said, "%s %s %s\n", mt_verdict_id(result.verdict),
+                  mt_confidence_id(result.confidence), result.headline);
+    for (size_t i = 0; i < result.n_evidence; i++) {
+        mt_buf_str(&said, result.evidence[i]);
+        mt_buf_char(&said, '\n');
+    }
+    for (size_t i = 0; i < result.n_advice; i++) {
+        const struct mt_advice *a = &result.advice[i];
+        mt_buf_text(&said, a->applies ? "STEP " : "NOT ");
+        mt_buf_str(&said, a->text);
+        mt_buf_char(&said, ' ');
+        mt_buf_str(&said, a->why);
+        for (size_t c = 0; c < a->n_commands; c++) {
+            mt_buf_text(&said, "\n  ");
+            mt_buf_str(&said, a->commands[c]);
+        }
+        mt_buf_char(&said, '\n');
+    }
+    ck_assert(!said.failed);
+}
+
+struct words {
+    const char *log, *with[4], *without[4];
+};
+
+static void check(const struct words *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        run(cases[i].log);
+        collect();
+        for (size_t w = 0; w < 4; w++) {
+            const char *with = cases[i].with[w], *without = cases[i].without[w];
+            ck_assert_msg(!with || mt_str_find(mt_buf_view(&said), mt_str_from(with)) != SIZE_MAX,
+                          "case %zu lacks '%s':\n%s", i, with, said.p);
+            ck_assert_msg(!without ||
+                              mt_str_find(mt_buf_view(&said), mt_str_from(without)) == SIZE_MAX,
+                          "case %zu has '%s':\n%s", i, without, said.p);
+        }
+    }
+    mt_triage_free(triage);
+    triage = NULL;
+    mt_buf_release(&said);
+}
+
+#define OLD(backend)                                                                               \
+    "RuntimeError: " backend " out of memory. Tried to allocate 22.00 MiB (" backend               \
+    " 0; 60.97 GiB total capacity; 10.24 GiB already allocated; 19.52 MiB free; 10.65 GiB "        \
+    "reserved in total by PyTorch)\n"
+
+/* A context of CUDA is on NVIDIA's cards alone; who fills a card is said only where it is known. */
+START_TEST(whose_memory)
+{
+    static const struct words CASES[] = {
+        {OLD("NPU"), {"this one's context and libraries"}, {"CUDA", "Something else"}},
+        {OLD("GPU"), {"Much of the card is held outside PyTorch's allocator"}, {"Something else"}},
+        {"RuntimeError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
+         "of 60.00 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has "
+         "59.00 GiB memory in use. Of the allocated memory 52.00 GiB is allocated by PyTorch, and "
+         "1.00 GiB is reserved by PyTorch but unallocated.\n",
+         {"HIP context, RCCL"},
+         {"CUDA context", "NCCL, cuBLAS"}},
+        {"MPS backend out of memory (MPS allocated: 7.43 GB, other allocations: 24.46 GB, max "
+         "allowed: 32.00 GB). Tried to allocate 129.21 MB on private pool.\n",
+         {"in this process"},
+         {"Close other programs", "this Mac"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* Who killed a process decides where its limit stands. */
+START_TEST(who_killed_it)
+{
+    static const struct words CASES[] = {
+        {"python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"
+         "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,global_oom,task=python\n"
+         "Out of memory: Killed process 7899 (python) total-vm:26184840kB, anon-rss:15370088kB\n",
+         {"The kernel killed", "it held 14.66 GiB", "free -h"},
+         {"dmesg", "sacct", "kubectl", "DataLoader"}},
+        {"slurmstepd: error: Detected 1 oom_kill event in StepId=88231.0.\n",
+         {"Slurm says", "sacct"},
+         {"dmesg", "kubectl"}},
+        {"    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n",
+         {"container was killed", "kubectl describe pod"},
+         {"dmesg", "sacct"}},
+        {"Killed\n", {"dmesg", "sacct"}, {"The kernel killed"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* Statuses that name no memory, and steps that fit the program. */
+START_TEST(look_alikes)
+{
+    static const struct words CASES[] = {
+        {"RuntimeError: level_zero backend failed with error: 40 "
+         "(UR_RESULT_ERROR_OUT_OF_RESOURCES)\n",
+         {"not_oom medium", "nor that it did not"},
+         {"not a lack of memory", "python PROGRAM.py"}},
+        {"cudaMallocAsync does not yet support checkPoolLiveAllocations. If you need it, please "
+         "file an issue\n",
+         {"backend:native"},
+         {"LAUNCH_BLOCKING"}},
+        {"RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n",
+         {"echo CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES"},
+         {"LAUNCH_BLOCKING"}},
+        {"numpy.core._exceptions._ArrayMemoryError: Unable to allocate 58.0 GiB for an array with "
+         "shape (176351, 176460) and data type uint16\n",
+         {"mmap_mode"},
+         {"DataLoader"}},
+        {"onnxruntime/core/framework/bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRaw"
+         "Internal(size_t, bool) Failed to allocate memory for requested buffer of size "
+         "411041792\n",
+         {"probably not", "not_oom medium"},
+         {"DataLoader"}},
+        {"MemoryError: std::bad_alloc: RMM failure at:pool_memory_resource.hpp:179: Maximum pool "
+         "size exceeded\n",
+         {"per_process_limit medium", "or the driver refused"},
+         {"high"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", whose_memory, who_killed_it, look_alikes)
