@@ -21,6 +21,12 @@
 #include "heap/stacks/held.h"
 #include "torch/frame_class.h"
 
+const char *mt_leak_verdict_id(enum mt_leak_verdict v)
+{
+    static const char *const IDS[] = {"unknown", "no_leak", "leak"};
+    return IDS[v];
+}
+
 /* Level of one row (a candidate stack; row 0 is the rest) while walking. */
 struct level {
     uint64_t bytes, count;

@@ -19,6 +19,8 @@ struct mt_leak_options {
 };
 
 enum mt_leak_verdict { MT_LEAK_UNKNOWN, MT_LEAK_NO, MT_LEAK_YES };
+/* "unknown", "no_leak", "leak". */
+const char *mt_leak_verdict_id(enum mt_leak_verdict v);
 
 /* Why a verdict is what it is; reports turn it into words. */
 enum mt_leak_reason {

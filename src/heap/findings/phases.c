@@ -61,6 +61,40 @@ static void find_evaluation(unsigned char *phases, size_t from, size_t to, bool 
     }
 }
 
+/* From a pass to the next, as long as nothing else comes between. */
+static void mark_evaluation(unsigned char *phases, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && phases[i] == MT_PHASE_FORWARD; i++) {
+        phases[i] = MT_PHASE_EVALUATION;
+    }
+}
+
+/* Passes of which nothing is alive when the next backward pass begins: whatever stands around them,
+ * nothing is learned from them. */
+static void find_unkept(unsigned char *phases, const struct mt_stack_roles *roles,
+                        const struct mt_passes *passes)
+{
+    const struct mt_replay *r = roles->replay;
+    size_t k = passes->n;
+    uint32_t backward = MT_NEVER, next = (uint32_t)r->n; /* event of the next one; next pass */
+    bool kept = false;
+    for (size_t i = r->n; k && i-- > 0;) {
+        const struct mt_pass *pass = &passes->v[k - 1];
+        if (mt_event_allocates(&r->events[i]) && phases[i] == MT_PHASE_BACKWARD) {
+            backward = (uint32_t)i;
+        }
+        kept |= i < pass->end && mt_event_allocates(&r->events[i]) && r->partner[i] > backward;
+        if (i == pass->begin) {
+            if (!kept && backward != MT_NEVER) {
+                mark_evaluation(phases, i, next);
+            }
+            next = (uint32_t)i;
+            kept = false;
+            k--;
+        }
+    }
+}
+
 unsigned char *mt_phases_of(const struct mt_stack_roles *roles, const struct mt_periods *periods)
 {
     size_t n = roles->replay->n;
@@ -72,6 +106,9 @@ unsigned char *mt_phases_of(const struct mt_stack_roles *roles, const struct mt_
     for (size_t k = 0; periods->learns && k < periods->bounds.n; k++) {
         bool last = k + 1 == periods->bounds.n;
         find_evaluation(phases, periods->bounds.v[k], last ? n : periods->bounds.v[k + 1], last);
+    }
+    if (periods->learns) {
+        find_unkept(phases, roles, &periods->passes);
     }
     return phases;
 }

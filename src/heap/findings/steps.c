@@ -137,13 +137,14 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* Reading one figure of a row; -1 as time: none. */
-enum figure { FIGURE_PEAK, FIGURE_REQUESTS, FIGURE_DRIVER, FIGURE_US, FIGURES };
+enum figure { FIGURE_PEAK, FIGURE_TRAINING, FIGURE_DRIVER, FIGURE_US, FIGURE_REQUESTS };
 
 static uint64_t figure_of(const struct mt_step_row *row, enum figure f)
 {
     switch (f) {
     case FIGURE_PEAK: return row->all.peak_bytes;
     case FIGURE_REQUESTS: return row->all.requests;
+    case FIGURE_TRAINING: return row->all.requests - row->phases[MT_PHASE_EVALUATION].requests;
     case FIGURE_DRIVER: return row->all.device_allocs;
     default: return row->to_us >= row->from_us ? (uint64_t)row->to_us - (uint64_t)row->from_us : 0;
     }
@@ -189,17 +190,24 @@ static void mark_warm_up(struct mt_trace_steps *x)
     }
 }
 
-/* By more than a tenth, and more than three times what half of the steps differ by. */
-static bool stands_out(uint64_t value, uint64_t middle, uint64_t spread)
-{
-    uint64_t off = value > middle ? value - middle : middle - value;
-    return off > middle / 10 && off > 3 * spread;
-}
-
 struct usual {
     enum figure figure;
-    uint64_t middle, spread;
+    uint64_t middle, spread; /* what half of the steps differ by, at most */
 };
+
+/* By more than a tenth, and more than three times the spread. Times scatter with whatever else the
+ * machine does: by half, and only where they are long and even. */
+static bool stands_out(const struct mt_step_row *row, const struct usual *x)
+{
+    enum { SHORT_US = 1000 };
+    uint64_t value = figure_of(row, x->figure);
+    uint64_t off = value > x->middle ? value - x->middle : x->middle - value;
+    if (x->figure == FIGURE_US) {
+        return x->middle >= SHORT_US && x->spread <= x->middle / 10 && value > x->middle / 2 * 3 &&
+               !row->phases[MT_PHASE_EVALUATION].requests;
+    }
+    return off > x->middle / 10 && off > 3 * x->spread;
+}
 
 /* What more than a fifth of the steps have is no exception. */
 static void mark_figure(struct mt_trace_steps *x, struct range of, struct usual usual, unsigned bit)
@@ -207,8 +215,7 @@ static void mark_figure(struct mt_trace_steps *x, struct range of, struct usual 
     size_t found = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = of.first; i < of.end; i++) {
-            uint64_t value = figure_of(&x->rows.v[i], usual.figure);
-            bool odd = stands_out(value, usual.middle, usual.spread);
+            bool odd = stands_out(&x->rows.v[i], &usual);
             found += odd && pass == 0;
             bool few = found * 5 <= of.end - of.first;
             x->rows.v[i].odd |= odd && pass == 1 && few ? bit : 0;
@@ -218,11 +225,11 @@ static void mark_figure(struct mt_trace_steps *x, struct range of, struct usual 
 
 static void mark_odd(struct mt_trace_steps *x, uint64_t *scratch)
 {
-    static const unsigned BITS[FIGURES] = {MT_STEP_ODD_PEAK, MT_STEP_ODD_LENGTH, MT_STEP_ODD_DRIVER,
-                                           MT_STEP_ODD_TIME};
+    static const unsigned BITS[] = {MT_STEP_ODD_PEAK, MT_STEP_ODD_LENGTH, MT_STEP_ODD_DRIVER,
+                                    MT_STEP_ODD_TIME};
     enum { FEWEST = 4 };
     struct range of = judged(x);
-    for (int f = 0; of.end - of.first >= FEWEST && f < FIGURES; f++) {
+    for (int f = 0; of.end - of.first >= FEWEST && f < (int)MT_COUNT(BITS); f++) {
         uint64_t middle = median(x, of, (enum figure)f, scratch);
         size_t n = of.end - of.first;
         for (size_t i = 0; i < n; i++) {
@@ -350,6 +357,18 @@ static enum mt_status find_driver(struct mt_trace_steps *x, const struct mt_repl
     return mt_driver_price_find(&x->driver, r, from, to, err);
 }
 
+static enum mt_status find_leak(struct mt_trace_steps *x, const struct mt_replay *r,
+                                const struct mt_period_options *o, struct mt_error *err)
+{
+    const struct mt_leak_options options = {.period = *o, .threshold = MT_LEAK_THRESHOLD};
+    struct mt_leaks leaks;
+    enum mt_status status = mt_leaks_find(&leaks, r->snapshot, r, NULL, &options, err);
+    x->leak = leaks.verdict;
+    x->leak_bytes_per_step = leaks.bytes_per_step;
+    mt_leaks_release(&leaks);
+    return status;
+}
+
 static void walk(struct filling *x)
 {
     struct mt_step at;
@@ -394,7 +413,7 @@ enum mt_status mt_trace_steps_find(struct mt_trace_steps *out, const struct mt_r
     struct mt_stack_roles roles = {0};
     enum mt_status status = find(out, &roles, r, rules, err);
     mt_stack_roles_release(&roles);
-    return status;
+    return status == MT_OK && rules ? find_leak(out, r, o, err) : status;
 }
 
 void mt_trace_steps_release(struct mt_trace_steps *x)

@@ -6,6 +6,7 @@
 #include "heap/stacks/categories.h"
 #include "support/error.h"
 #include "heap/findings/driver_price.h"
+#include "heap/findings/leaks.h"
 #include "heap/findings/period.h"
 #include "heap/walk/replay.h"
 #include "support/vec.h"
@@ -41,9 +42,9 @@ struct mt_step_part {
 /* What makes a step stand out from the others. */
 enum mt_step_odd {
     MT_STEP_ODD_PEAK = 1,   /* its peak */
-    MT_STEP_ODD_LENGTH = 2, /* how many requests it has */
+    MT_STEP_ODD_LENGTH = 2, /* how many requests it has, evaluation left out */
     MT_STEP_ODD_DRIVER = 4, /* the driver was called, where in most steps it was not */
-    MT_STEP_ODD_TIME = 8    /* how long it took */
+    MT_STEP_ODD_TIME = 8    /* how long it took; not with evaluation, nor where times scatter */
 };
 
 struct mt_step_row {
@@ -102,6 +103,9 @@ struct mt_trace_steps {
     MT_VEC(struct mt_phase_run) runs;      /* of all rows, by event */
     struct mt_trace_steps_typical typical; /* .steps = 0: there are no rows */
     size_t whole;                          /* the first so many have a next one */
+    /* As mt_leaks_find says with its usual threshold; MT_LEAK_UNKNOWN without rules. */
+    enum mt_leak_verdict leak;
+    int64_t leak_bytes_per_step;
     struct mt_driver_price driver; /* in those that `typical` is of; of the trace without rows */
     int64_t driver_span_us;        /* how long that took, -1: no times */
     size_t shown; /* the step whose pass is taken apart: the last whole one, else the last */

@@ -28,7 +28,7 @@ static const struct mt_option OPTIONS[] = {
                   "a step is so many events, or begins where the annotation NAME starts",
                   .common = true),
     MT_OPT_SIZE(0, "threshold", AT(threshold), "SIZE",
-                "growth a step above which it is a leak (default 1000000 bytes)", .common = true),
+                "growth per step above which it is a leak (default 1000000 bytes)", .common = true),
     MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
                 "memory of the card: tell in how many steps it is full", .memory = true, .min = 1,
                 .max = MT_ANY_SIZE, .common = true),
@@ -55,7 +55,7 @@ const struct mt_command mt_cmd_leaks = {
         "Finds the steps of a training or serving loop in the trace and the call stacks whose live "
         "memory grows from step to step and is not given back. Longer inputs, caches that fill and "
         "stay, warm-up and memory that rises and falls are no leak. Growth of more than 1 MB "
-        "(1000000 bytes) a step is; below five whole steps the verdict is unknown.",
+        "(1000000 bytes) per step is; below five whole steps the verdict is unknown.",
     .examples = "memtool leaks snap.pickle                      does it leak, and where\n"
                 "memtool leaks --capacity 80GiB snap.pickle     and when will the card be full",
     .groups = GROUPS,

@@ -118,14 +118,13 @@ enum mt_status mt_report_leaks_json(const struct mt_report *r, const struct mt_s
                                     const struct mt_leaks_result *x, bool one_line,
                                     struct mt_error *err)
 {
-    static const char *const VERDICT[] = {"unknown", "no_leak", "leak"};
     static const char *const REASON[] = {"no_events",  "no_period", "one_pass",  "too_short",
                                          "fill",       "layers",    "regrown",   "cache",
                                          "outweighed", "held",      "flat",      "filled",
                                          "below_line", "rises",     "given_back"};
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "leaks/1");
-    mt_put_text(&p, root, "verdict", VERDICT[x->leaks->verdict]);
+    mt_put_text(&p, root, "verdict", mt_leak_verdict_id(x->leaks->verdict));
     mt_put_text(&p, root, "reason", REASON[x->leaks->reason]);
     mt_put_i64(&p, root, "device", x->leaks->device);
     put_period(&p, root, s, x->leaks);

@@ -80,13 +80,14 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
                             : "all of it was");
         break;
     case MT_LEAK_BELOW_LINE:
-        mt_sentence_add(b,
-                        "live memory grows by %s a step; a leak is counted from %s bytes a step on "
-                        "(--threshold)",
-                        mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
+        mt_sentence_add(
+            b,
+            "live memory grows by %s per step; a leak is counted from %s bytes per step on "
+            "(--threshold)",
+            mt_report_size(r, rate).s, mt_count_text(l->threshold).s);
         break;
     case MT_LEAK_RISES:
-        mt_sentence_add(b, "live memory of device %" PRId32 " grows by %s a step", l->device,
+        mt_sentence_add(b, "live memory of device %" PRId32 " grows by %s per step", l->device,
                         mt_report_size(r, rate).s);
         break;
     default: break;
@@ -159,7 +160,7 @@ static void add_ends(struct mt_sentence *b, const struct mt_report *r, const uin
     mt_sentence_add(b, "%s to %s", mt_report_size(r, y[0]).s, mt_report_size(r, y[n - 1]).s);
     if (per_step) {
         bool agrees = rises == (*per_step > 0) && falls == (*per_step < 0);
-        mt_sentence_add(b, ", %s a step%s", mt_report_delta(r, *per_step).s,
+        mt_sentence_add(b, ", %s per step%s", mt_report_delta(r, *per_step).s,
                         agrees ? "" : " in the second half");
     }
 }
@@ -274,7 +275,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
         return mt_fail_nomem(err);
     }
     mt_table_names(t, "bytes_per_step,live_bytes,count,stack");
-    mt_table_column(t, "A STEP", MT_RIGHT);
+    mt_table_column(t, "PER STEP", MT_RIGHT);
     mt_table_column(t, "ALIVE", MT_RIGHT);
     mt_table_column(t, "COUNT", MT_RIGHT);
     mt_table_column(t, "WHERE", MT_LEFT);
@@ -293,7 +294,7 @@ static enum mt_status print_stacks(const struct mt_report *r, const struct mt_sn
     }
     for (size_t i = 0; status == MT_OK && r->stack_lines != 1 && !r->separator && i < shown; i++) {
         mt_buf_reset(&b);
-        mt_buf_printf(&b, "\n%s a step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
+        mt_buf_printf(&b, "\n%s per step:\n", mt_report_delta(r, l->stacks.v[i].bytes_per_step).s);
         mt_stack_lines(&b, s, l->stacks.v[i].stack, r, 4);
         mt_report_lines(r, mt_buf_view(&b).p);
         status = b.failed ? mt_fail_nomem(err) : MT_OK;
@@ -467,8 +468,8 @@ static void print_causes(const struct mt_report *r, const struct mt_snapshot *s)
                         "step, a cache without a bound.");
     } else {
         mt_report_prose(r, 0,
-                        "Usual causes: tensors kept in a list or dict, a loss or metric summed up "
-                        "with its graph.");
+                        "Usual causes: tensors kept in a list or dict, a loss or metric "
+                        "summed without .item(), which keeps its graph.");
         mt_report_prose(r, 0,
                         "Try .detach() or .item() where the first line above stores a tensor.");
     }

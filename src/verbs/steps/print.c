@@ -33,9 +33,11 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
                         x->device);
         return MT_OK;
     }
+    mt_buf_printf(&b, "%sDevice %" PRId32 ": ", mt_color_begin(r, MT_COLOR_HEAD), x->device);
+    mt_steps_count(&b, x);
+    mt_buf_text(&b, mt_color_end(r));
     mt_steps_say_begin(&b, r, s, x);
-    mt_report_line(r, 2, "%sDevice %" PRId32 ": %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
-                   x->device, mt_steps_counted(x).s, mt_color_end(r), b.n ? mt_buf_view(&b).p : "");
+    mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
     if (x->periods.passes.n > x->rows.n) {
         mt_report_line(r, 2, "  the model is called %s times in %s",
                        mt_count_text(x->periods.passes.n).s, x->rows.n == 1 ? "it" : "them");
@@ -52,7 +54,7 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
     return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
-/* "After warm-up: 1,645 requests a step, 100.0 % from the cache, the driver is not called". */
+/* "After warm-up: 1,645 requests per step, 100.0 % of them served by the cache". */
 static void print_typical(const struct mt_report *r, const struct mt_trace_steps *x)
 {
     struct mt_trace_steps_typical t = x->typical;
@@ -61,11 +63,11 @@ static void print_typical(const struct mt_report *r, const struct mt_trace_steps
         return;
     }
     mt_sentence_add(
-        &b, "%s: median peak %s, %s requests a step, %.1f %% of them served by the cache, ",
+        &b, "%s: median peak %s, %s requests per step, %.1f %% of them served by the cache, ",
         x->rows.v[0].warm_up ? "after warm-up" : "of all steps", mt_report_size(r, t.peak_bytes).s,
         mt_count_text(t.requests).s, 100 * t.hit_rate);
     if (t.device_allocs) {
-        mt_sentence_add(&b, "the driver is asked for memory %s a step",
+        mt_sentence_add(&b, "the driver is asked for memory %s per step",
                         mt_counted_text(t.device_allocs, "time").s);
     } else {
         mt_sentence_add(&b, "%s",
@@ -170,6 +172,32 @@ static enum mt_status print_rows(const struct mt_report *r, const struct mt_trac
     return status;
 }
 
+/* What is left after the steps [first, last], where that is the question of leaks. */
+static void print_leak(const struct mt_report *r, const struct mt_trace_steps *x)
+{
+    static const char *const SAYS[] = {
+        [MT_LEAK_UNKNOWN] = "memtool leaks says why that proves no leak",
+        [MT_LEAK_NO] = "memtool leaks says why that is no leak",
+    };
+    size_t last = x->whole ? x->whole - 1 : 0, first = 0;
+    while (first < last && x->rows.v[first].warm_up) {
+        first++;
+    }
+    if (x->leak == MT_LEAK_YES) {
+        mt_report_prose(r, 2,
+                        "\nWhat stays alive grows by %s per step: a leak. memtool leaks names the "
+                        "lines of code.",
+                        mt_report_size(r, (uint64_t)x->leak_bytes_per_step).s);
+        return;
+    }
+    uint64_t before = x->rows.v[first].live_after, after = x->rows.v[last].live_after;
+    if (after > before && (after - before) / (last - first) >= MT_LEAK_THRESHOLD) {
+        mt_report_prose(r, 2, "\nAFTER rises from %s in step %s to %s in step %s; %s.",
+                        mt_report_size(r, before).s, mt_count_text(first + 1).s,
+                        mt_report_size(r, after).s, mt_count_text(last + 1).s, SAYS[x->leak]);
+    }
+}
+
 /* ---- phases ---- */
 
 static void add_phases(struct mt_table *t, const struct mt_report *r,
@@ -189,9 +217,19 @@ static void add_phases(struct mt_table *t, const struct mt_report *r,
     }
 }
 
-/* Of the steps [first, end). */
+/* The last step with evaluation, where that of which the phases are shown has none; else n. */
+static size_t step_with_evaluation(const struct mt_trace_steps *x)
+{
+    size_t i = x->rows.v[x->shown].phases[MT_PHASE_EVALUATION].requests ? 0 : x->rows.n;
+    while (i > 0 && !x->rows.v[i - 1].phases[MT_PHASE_EVALUATION].requests) {
+        i--;
+    }
+    return i ? i - 1 : x->rows.n;
+}
+
+/* Of the steps [first, end), and of step `also`, where there is such a step. */
 static enum mt_status print_phases(const struct mt_report *r, const struct mt_trace_steps *x,
-                                   size_t first, size_t end, struct mt_error *err)
+                                   size_t first, size_t end, size_t also, struct mt_error *err)
 {
     static const char *const TITLES[] = {"PEAK",      "CHANGE", "REQUESTS",
                                          "ASKED FOR", "DRIVER", "HITS"};
@@ -204,8 +242,14 @@ static enum mt_status print_phases(const struct mt_report *r, const struct mt_tr
     for (size_t i = 0; i < MT_COUNT(TITLES); i++) {
         mt_table_column(t, TITLES[i], MT_RIGHT);
     }
+    if (also < first) {
+        add_phases(t, r, x, also);
+    }
     for (size_t i = first; i < end; i++) {
         add_phases(t, r, x, i);
+    }
+    if (also >= end && also < x->rows.n) {
+        add_phases(t, r, x, also);
     }
     fputc('\n', r->out);
     enum mt_status status = mt_table_print(t, r, 0, err);
@@ -334,10 +378,11 @@ static enum mt_status print_device(const struct mt_report *r, const struct mt_sn
     print_typical(r, x);
     MT_TRY(print_driver(r, s, x, err));
     if (x->rows.n) {
-        MT_TRY(phases ? print_phases(r, x, 0, shown, err) : print_rows(r, x, err));
+        MT_TRY(phases ? print_phases(r, x, 0, shown, x->rows.n, err) : print_rows(r, x, err));
+        print_leak(r, x);
     }
     if (x->rows.n && !phases) {
-        MT_TRY(print_phases(r, x, x->shown, x->shown + 1, err));
+        MT_TRY(print_phases(r, x, x->shown, x->shown + 1, step_with_evaluation(x), err));
     }
     if (x->has_events) {
         print_categories(r, x);

@@ -117,6 +117,13 @@ static void put_peak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
     mt_put_categories(p, peak, x->by_category, x->sure);
 }
 
+static void put_leak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
+{
+    cJSON *leak = mt_put_object(p, o, "leak");
+    mt_put_text(p, leak, "verdict", mt_leak_verdict_id(x->leak));
+    mt_put_i64(p, leak, "bytes_per_step", x->leak_bytes_per_step);
+}
+
 static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report *r,
                        const struct mt_snapshot *s, const struct mt_trace_steps *x)
 {
@@ -124,6 +131,7 @@ static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report 
     mt_put_i64(p, o, "device", x->device);
     mt_put_u64(p, o, "whole_steps", x->whole);
     mt_put_known(p, o, "passes", x->periods.passes.n > 0, x->periods.passes.n);
+    put_leak(p, o, x);
     cJSON *rows = mt_put_array(p, o, "steps");
     for (size_t i = 0; i < x->rows.n; i++) { /* all: there is no sum of others */
         put_row(p, rows, x, i);

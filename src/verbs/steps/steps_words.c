@@ -3,13 +3,14 @@
 #include "print/labels.h"
 #include "support/units.h"
 
-struct mt_size_text mt_steps_counted(const struct mt_trace_steps *x)
+void mt_steps_count(struct mt_buf *b, const struct mt_trace_steps *x)
 {
+    const char *unit = x->periods.may_be_layers ? "round" : "step";
     bool pass = x->periods.passes.n == 1 && x->rows.n == 1;
-    if (pass) {
-        return (struct mt_size_text){"1 pass of the model"};
+    mt_buf_text(b, pass ? "1 pass of the model" : mt_counted_text(x->rows.n, unit).s);
+    if (x->whole && x->whole < x->rows.n) {
+        mt_buf_printf(b, ", %s of them whole", mt_count_text(x->whole).s);
     }
-    return mt_counted_text(x->rows.n, x->periods.may_be_layers ? "round" : "step");
 }
 
 void mt_steps_say_begin(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
@@ -35,6 +36,9 @@ void mt_steps_note(struct mt_sentence *b, const struct mt_trace_steps *x, size_t
         if (row->odd & 1u << k) {
             mt_sentence_add(b, "%s%s", b->n ? ", " : "odd: ", WORDS[k]);
         }
+    }
+    if (row->phases[MT_PHASE_EVALUATION].requests) {
+        mt_sentence_add(b, "%sevaluation", b->n ? "; " : "");
     }
     if (row->warm_up) {
         mt_sentence_add(b, "%swarm-up", b->n ? "; " : "");

@@ -6,8 +6,8 @@
 #include "heap/findings/steps.h"
 #include "print/report.h"
 
-/* "12 steps", "1 pass of the model". There are rows. */
-struct mt_size_text mt_steps_counted(const struct mt_trace_steps *x);
+/* "12 steps, 11 of them whole", "1 pass of the model", appended. There are rows. */
+void mt_steps_count(struct mt_buf *b, const struct mt_trace_steps *x);
 
 /* ", each begins at train.py:30 main", appended. */
 void mt_steps_say_begin(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,

@@ -80,10 +80,10 @@ for file in sorted(glob.glob(testdata + "/good/*") + glob.glob(testdata + "/demo
         if limit:
             same(file, "limit", plot=limit,
                  simulate=first_size(run("simulate", file), r"limit of the process: .*\((at least [^)]*)\)") or "none")
-        growth = first_size(time, r">Grows by ([0-9.]+ \w+) a step")
+        growth = first_size(time, r">Grows by ([0-9.]+ \w+) per step")
         if growth:
             same(file, "growth", plot=growth,
-                 leaks=first_size(run("leaks", file), r"grows by ([0-9.]+ \w+) a step") or "none")
+                 leaks=first_size(run("leaks", file), r"grows by ([0-9.]+ \w+) per step") or "none")
         same(file, "title of segment_plot", plot=first_size(state, r"reserved ([0-9.]+ \w+) "),
              stats=first_size(run("frag", file), r" of ([0-9.]+ \w+) reserved"))
 print(f"{made if made > 500 else 'too few'} comparisons" if made <= 500 else "more than 500 comparisons")

@@ -84,7 +84,7 @@ static bool write_all(const struct writing *w)
                                          "asked for", "driver", "hits", "time", "note"};
     const struct mt_report plain = {.size = w->size};
     struct mt_buf head = {0};
-    mt_buf_text(&head, mt_steps_counted(w->x).s);
+    mt_steps_count(&head, w->x);
     mt_steps_say_begin(&head, &plain, w->r->snapshot, w->x);
     mt_sink_text(w->sink, "{\"head\":");
     mt_sink_json_str(w->sink, mt_buf_view(&head));

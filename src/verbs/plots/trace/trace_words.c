@@ -197,7 +197,7 @@ static void say_leak(struct mt_buf *b, const struct mt_plot_style *style,
                      const struct mt_trace_panel *p, struct mt_size_format f)
 {
     const struct mt_leaks *l = p->leaks;
-    mt_buf_printf(b, "Grows by %s a step", mt_size_text((uint64_t)l->bytes_per_step, f).s);
+    mt_buf_printf(b, "Grows by %s per step", mt_size_text((uint64_t)l->bytes_per_step, f).s);
     const struct mt_growth *most = l->stacks.n ? &l->stacks.v[0] : NULL;
     if (most && !most->rest && most->stack && most->bytes_per_step > 0) {
         struct mt_label label;
@@ -235,7 +235,7 @@ bool mt_trace_say_growth(struct mt_buf *b, const struct mt_plot_style *style,
     if (l->verdict == MT_LEAK_YES && l->bytes_per_step > 0) {
         say_leak(b, style, p, f);
     } else if (l->reason == MT_LEAK_BELOW_LINE) {
-        mt_buf_printf(b, "Grows by %s a step, too little to be counted as a leak",
+        mt_buf_printf(b, "Grows by %s per step, too little to be counted as a leak",
                       mt_size_text((uint64_t)l->bytes_per_step, f).s);
     } else if (l->reason == MT_LEAK_HELD) {
         mt_buf_printf(b, "Grows by %s of private pools and workspaces",
