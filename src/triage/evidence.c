@@ -266,36 +266,44 @@ static bool rises_slowly(const struct mt_series *s)
     return !s->is_leak && s->rising >= 0.8 && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP;
 }
 
+static void say_one_series(struct mt_triage *t, const struct mt_series *s)
+{
+    if (s->jump > s->max / 5 && s->kind != MT_SERIES_FREE) {
+        mt_evidence_add(t,
+                        "Memory in the step prints jumped by %s at step %lld, after lying "
+                        "near %s: one step was much larger than the others.",
+                        size(s->jump).s, (long long)s->jump_step, size(s->first).s);
+    } else if (s->kind == MT_SERIES_RESERVED && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP) {
+        mt_evidence_add(t,
+                        "Reserved memory grows by %s a step; unless allocated does too, that "
+                        "is a growing cache or fragmentation, not a leak.",
+                        size((uint64_t)s->bytes_per_step).s);
+    } else if (s->is_leak || rises_slowly(s)) {
+        bool free = s->kind == MT_SERIES_FREE;
+        mt_evidence_add(t, "%s by %s a step, from %s to %s over %llu prints%s.",
+                        free ? "Free memory in the step prints falls" : "Step prints rise",
+                        size((uint64_t)s->bytes_per_step).s, size(s->first).s, size(s->last).s,
+                        (unsigned long long)s->samples, s->is_leak ? ": something is kept" : "");
+    } else if (s->samples >= 6) {
+        mt_evidence_add(t, "Step prints show no steady growth (%s to %s over %llu prints).",
+                        size(s->first).s, size(s->last).s, (unsigned long long)s->samples);
+    }
+}
+
+/* The first that shows a leak beside the one that was told, else the first. */
 static void say_series(struct mt_triage *t)
 {
+    const struct mt_series *best = NULL;
     for (size_t i = 0; i < t->series.n; i++) {
         const struct mt_series *s = &t->series.v[i];
         bool other = t->facts.incident && !mt_triage_speaks_of(t, s->file, t->facts.incident);
-        if (s->samples < 4 || s == t->facts.leak || other) {
-            continue;
+        if (s->samples >= 4 && s != t->facts.leak && !other &&
+            (!best || (s->is_leak && !best->is_leak))) {
+            best = s;
         }
-        if (s->jump > s->max / 5 && s->kind != MT_SERIES_FREE) {
-            mt_evidence_add(t,
-                            "Memory in the step prints jumped by %s at step %lld, after lying "
-                            "near %s: one step was much larger than the others.",
-                            size(s->jump).s, (long long)s->jump_step, size(s->first).s);
-        } else if (s->kind == MT_SERIES_RESERVED && s->bytes_per_step > MT_LEAK_BYTES_PER_STEP) {
-            mt_evidence_add(t,
-                            "Reserved memory grows by %s a step; unless allocated does too, that "
-                            "is a growing cache or fragmentation, not a leak.",
-                            size((uint64_t)s->bytes_per_step).s);
-        } else if (s->is_leak || rises_slowly(s)) {
-            bool free = s->kind == MT_SERIES_FREE;
-            mt_evidence_add(t, "%s by %s a step, from %s to %s over %llu prints%s.",
-                            free ? "Free memory in the step prints falls" : "Step prints rise",
-                            size((uint64_t)s->bytes_per_step).s, size(s->first).s, size(s->last).s,
-                            (unsigned long long)s->samples,
-                            s->is_leak ? ": something is kept" : "");
-        } else if (s->samples >= 6) {
-            mt_evidence_add(t, "Step prints show no steady growth (%s to %s over %llu prints).",
-                            size(s->first).s, size(s->last).s, (unsigned long long)s->samples);
-        }
-        return;
+    }
+    if (best) {
+        say_one_series(t, best);
     }
 }
 

@@ -305,6 +305,17 @@ static void decide_unknown(struct mt_triage_result *out, const char *headline)
     out->headline = headline;
 }
 
+/* The file is no log but a profiler's trace, whose numbers are no step prints. */
+static bool is_trace(const struct mt_triage *t, const char *file)
+{
+    bool trace = false;
+    for (size_t i = 0; i < t->log.notes.n; i++) {
+        const struct mt_notes *n = &t->log.notes.v[i];
+        trace |= n->said[MT_SAID_TRACE].known && (!file || n->file == file);
+    }
+    return trace;
+}
+
 static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
 {
     out->verdict = MT_VERDICT_NOT_OOM;
@@ -322,6 +333,10 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
                         : "No sign of a GPU out-of-memory error was found.";
     if (t->log.lines > 0 && mt_evidence_nothing(t)) {
         decide_unknown(out, "An out-of-memory event was counted, but no message of it is here.");
+    }
+    if (is_trace(t, NULL)) {
+        mt_evidence_add(t, "The file is a profiler's trace, not a log: memtool info tells what it "
+                           "holds.");
     }
     if (t->shot) {
         t->advisor.no_history = t->shot->snapshot->n_events <= t->shot->snapshot->n_traces;
@@ -348,7 +363,8 @@ static bool collect_series(struct mt_triage *t)
 {
     t->series.n = 0;
     for (size_t i = 0; i < t->log.steps.tracks.n; i++) {
-        if (!mt_vec_push(&t->series, t->log.steps.tracks.v[i].series)) {
+        if (!is_trace(t, t->log.steps.tracks.v[i].series.file) &&
+            !mt_vec_push(&t->series, t->log.steps.tracks.v[i].series)) {
             return false;
         }
     }

@@ -154,4 +154,103 @@ START_TEST(look_alikes)
 }
 END_TEST
 
-UNIT_MAIN("triage words", whose_memory, who_killed_it, look_alikes)
+/* Prose, names of tests and traces of a profiler tell of no event and of no steps. */
+START_TEST(no_event)
+{
+    static const struct words CASES[] = {
+        {"**Q: I get `torch.OutOfMemoryError: CUDA out of memory`. What can I do?**\n"
+         "A: Set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.\n"
+         "If the kernel log says \"Out of memory: Killed process 12 (python)\", RAM ran out.\n"
+         "Pods that show OOMKilled need more. | `killed.log` | a look-alike |\n",
+         {"No out-of-memory message was found"},
+         {"settings in force"}},
+        {"tests/test_oom.py::test_oomkilled_pod_restarts PASSED   [ 50%]\n",
+         {"No out-of-memory message was found"},
+         {NULL}},
+        {"`killed.log` | a look-alike: the kernel killed a worker |\n",
+         {"No out-of-memory message was found"},
+         {NULL}},
+        {"{\"schemaVersion\": 1, \"traceEvents\": [\n"
+         "{\"step\": 1, \"allocated\": 1000000}\n{\"step\": 2, \"allocated\": 2000000}\n"
+         "{\"step\": 3, \"allocated\": 3000000}\n{\"step\": 4, \"allocated\": 4000000}\n"
+         "{\"step\": 5, \"allocated\": 5000000}\n{\"step\": 6, \"allocated\": 6000000}\n",
+         {"a profiler's trace"},
+         {"tep prints", "what is kept"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* Figures that stand in other words, or in another part of the message. */
+START_TEST(figures_beside)
+{
+    static const struct words CASES[] = {
+        {"xla/tsl/framework/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying "
+         "to "
+         "allocate 24.00GiB (rounded to 25769803776)requested by op\n"
+         "bfc_allocator.cc:1117] Stats: \nLimit:                     63669305344\n"
+         "InUse:                     35766337536\nMaxInUse:                  36000000000\n"
+         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+         "allocate 25769803776 bytes.\n",
+         {"33.31 GiB"},
+         {"PyTorch", "Only the size asked for"}},
+        {"what():  Kokkos failed to allocate memory for label \"n\".  Allocation of size 22.4 G "
+         "failed, likely due to insufficient memory.  The Cuda allocation returned the error code "
+         "\"cudaErrorMemoryAllocation\".)\n",
+         {"22.40 GiB"},
+         {"The message holds no figures: "}},
+        {"[config.py] train_micro_batch_size_per_gpu  8\n[config.py] gradient_accumulation_steps "
+         ".. "
+         "4\ndeepspeed train.py, in training_step\ntorch.OutOfMemoryError: CUDA out of memory. "
+         "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.20 GiB is "
+         "free. Of the allocated memory 76.50 GiB is allocated by PyTorch, and 0.12 GiB is "
+         "reserved "
+         "by PyTorch but unallocated.\n",
+         {"\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 8"},
+         {NULL}},
+        {"time=1 level=INFO source=server.go:405 msg=\"starting\" cmd=\"ollama runner --ctx-size "
+         "8192 --parallel 4\"\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 1088.45 MiB "
+         "on device 0: cudaMalloc failed: out of memory\n",
+         {"OLLAMA_CONTEXT_LENGTH=1024"},
+         {"LENGTH=4096"}},
+        {"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 17,179,869,184 bytes "
+         "(allocated "
+         "so far: 8,592,031,744 bytes, limit set to: 10,000,000,000 bytes).\n",
+         {"more than this process may take", "set_limit"},
+         {"nvidia-smi", "this card"}},
+        {"torch.OutOfMemoryError: XPU out of memory. Tried to allocate 512.00 MiB. GPU 0 has a "
+         "total "
+         "capacity of 16.50 GiB. Of the allocated memory 16.50 GiB is allocated by PyTorch, and 0 "
+         "bytes is reserved by PyTorch but unallocated.\n",
+         {"100 %"},
+         {"Only  is"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* A pass of the warm-up runs the profiling run's functions, with the KV cache in place. */
+START_TEST(warm_up_is_not_profiling)
+{
+    static const struct words CASES[] = {
+        {"INFO gpu_model_runner.py:3118] Graph capturing finished in 23 secs, took 2.28 GiB\n"
+         "vllm serve x\n  File \"/x/vllm/gpu_model_runner.py\", line 9, in _dummy_sampler_run\n"
+         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+         {"in the warm-up", "Leave more outside"},
+         {"no KV cache yet"}},
+        {"vllm serve x\n  File \"/x/vllm/worker.py\", line 9, in profile_run\n"
+         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+         {"no KV cache yet"},
+         {"Leave more outside"}},
+        {"vllm serve x\nRuntimeError: CUDA out of memory occurred when warming up sampler with "
+         "1024 "
+         "dummy requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization`.\n",
+         {"--max-num-seqs 512   # now 1024"},
+         {NULL}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
+          warm_up_is_not_profiling)

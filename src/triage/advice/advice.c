@@ -26,7 +26,8 @@ enum {
     BUDGETED = RUNNING & ~PROFILED, /* the KV cache is taken, or about to be */
     CAPTURING = 1 << MT_PHASE_CAPTURE,
     STEPPING = 1 << MT_PHASE_OPTIMIZER,
-    TRAINS = RUNNING & ~EVALUATING & ~GENERATING
+    TRAINS = RUNNING & ~EVALUATING & ~GENERATING,
+    LEARNS = TRAINS & ~STEPPING /* activations are there */
 };
 
 enum {
@@ -214,8 +215,11 @@ static void word_row(struct mt_advisor *a, const struct mt_advice_row *row)
     struct mt_advice entry = {.id = row->id, .applies = row->applies};
     bool whole = mt_advice_expand(a, row->text, &text) &&
                  (!row->command || mt_advice_expand(a, row->command, &command));
-    (void)mt_advice_expand(a, row->why, &why);
-    if (whole) {
+    bool reason = mt_advice_expand(a, row->why, &why);
+    if (!reason && row->applies) {
+        mt_buf_reset(&why); /* a figure of it is not known: the step stands without */
+    }
+    if (whole && (reason || row->applies)) {
         entry.text = kept(a, as_first(a, &text));
         entry.why = kept(a, mt_buf_view(&why));
         split_commands(a, &entry, mt_buf_view(&command));

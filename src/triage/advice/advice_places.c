@@ -214,7 +214,7 @@ SAID_PLACE(tgi, put_number(a, MT_SAID_TGI_PREFILL, 1, out))
 SAID_PLACE(tgi_half, put_number(a, MT_SAID_TGI_PREFILL, 0.5, out))
 SAID_PLACE(max_batch, put_number(a, MT_SAID_MAX_BATCH, 1, out))
 SAID_PLACE(context, put_number(a, MT_SAID_CONTEXT, 1, out))
-SAID_PLACE(context_half, put_number(a, MT_SAID_CONTEXT, 0.5, out))
+SAID_PLACE(parallel, put_number(a, MT_SAID_PARALLEL, 1, out))
 SAID_PLACE(image_size, put_number(a, MT_SAID_IMAGE_SIZE, 1, out))
 SAID_PLACE(sequence, put_number(a, MT_SAID_SEQUENCE, 1, out))
 SAID_PLACE(sequence_half, put_number(a, MT_SAID_SEQUENCE, 0.5, out))
@@ -240,6 +240,17 @@ SAID_PLACE(xla_out, put_bytes(a, MT_SAID_XLA_OUT, out))
 SAID_PLACE(xla_temp, put_bytes(a, MT_SAID_XLA_TEMP, out))
 SAID_PLACE(xla_line, put_number(a, MT_SAID_XLA_LINE, 1, out))
 #undef SAID_PLACE
+
+/* Ollama's runner is told the contexts of all parallel requests together. */
+static bool place_context_half(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_said_value *parallel = mt_advice_said(a, MT_SAID_PARALLEL);
+    double times = 0.5;
+    if (a->facts->program == MT_PROGRAM_OLLAMA) {
+        times = parallel && parallel->last >= 1 ? 0.5 / parallel->last : 0;
+    }
+    return put_number(a, MT_SAID_CONTEXT, times, out);
+}
 
 static bool put_text(const struct mt_advisor *a, enum mt_said which, struct mt_buf *out)
 {
@@ -463,6 +474,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(max_batch),
     PLACE(context),
     PLACE(context_half),
+    PLACE(parallel),
     PLACE(image_size),
     PLACE(sequence),
     PLACE(sequence_half),

@@ -369,14 +369,21 @@ bool mt_if_not_low_vram(const struct mt_advisor *a)
     return !said(a, MT_SAID_LOW_VRAM);
 }
 
+bool mt_if_limit_known(const struct mt_advisor *a)
+{
+    return a->verdict == MT_VERDICT_PER_PROCESS_LIMIT || mt_facts_has(a->facts, MT_OOM_ALLOWED);
+}
+
 bool mt_if_is_builder(const struct mt_advisor *a)
 {
     return strncmp(incident(a)->format, "trtllm", 6) != 0 && a->facts->program != MT_PROGRAM_TRTLLM;
 }
 
-bool mt_if_no_growth(const struct mt_advisor *a)
+/* A limit that someone set is not the whole card. */
+bool mt_if_shares_and_takes_all(const struct mt_advisor *a)
 {
-    return !said(a, MT_SAID_GROWTH);
+    return !said(a, MT_SAID_GROWTH) &&
+           !(a->verdict == MT_VERDICT_PER_PROCESS_LIMIT && mt_if_round_limit(a));
 }
 
 bool mt_if_round_limit(const struct mt_advisor *a)

@@ -106,9 +106,9 @@ bool mt_if_plain_may_expand(const struct mt_advisor *a)
 bool mt_if_holes_would_do(const struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
-    return incident(a)->phase != MT_PHASE_LOADING && f->room.kind == MT_ROOM_SCATTERED &&
-           mt_incident_is(f->incident, "torch") && mt_facts_may_expand(f) && !spent(f) &&
-           !f->replays_fail && !mt_facts_holder(f);
+    return incident(a)->phase != MT_PHASE_LOADING && incident(a)->phase != MT_PHASE_CAPTURE &&
+           f->room.kind == MT_ROOM_SCATTERED && mt_incident_is(f->incident, "torch") &&
+           mt_facts_may_expand(f) && !spent(f) && !f->replays_fail && !mt_facts_holder(f);
 }
 
 /* ---- hints that do not help ---- */

@@ -23,7 +23,8 @@ static bool is_hint(struct mt_str before, struct mt_str after, struct mt_str tai
     }
     mt_log_squeeze(&lead, (struct mt_str){before.p + near, before.n - near});
     struct mt_str words = mt_buf_view(&lead);
-    bool hint = mt_str_find(words, MT_STR("setting")) != SIZE_MAX ||
+    bool hint = mt_str_ends(before, MT_STR("`")) || /* named in prose */
+                mt_str_find(words, MT_STR("setting")) != SIZE_MAX ||
                 mt_str_find(words, MT_STR("try")) != SIZE_MAX ||
                 mt_str_find(after, MT_STR("to avoid fragmentation")) != SIZE_MAX;
     *failed |= lead.failed;

@@ -315,6 +315,10 @@ void mt_log_fields_read(struct mt_incident *incident, const struct mt_log_format
     read_sizes(incident, f->group, text, m);
     read_device(incident, text);
     incident->whole_is_limit = f->group == MT_GROUP_TF || strcmp(f->backend, "mps") == 0;
+    if (f->group == MT_GROUP_XLA && mt_str_find(m->text, MT_STR("bfc_allocator")) != SIZE_MAX) {
+        read_sizes(incident, MT_GROUP_TF, m->text, m); /* the pool's own dump in front of it */
+        incident->whole_is_limit = true;
+    }
     if (f->group == MT_GROUP_TORCH) {
         read_torch(incident, f, m);
     } else if (f->group == MT_GROUP_TF) {

@@ -54,7 +54,7 @@ static bool is_announced(struct mt_str before)
 static bool is_shells_killed(struct mt_str before, struct mt_str after)
 {
     if (before.n == 0) {
-        return after.n == 0 || after.p[0] == '.';
+        return after.n == 0 || mt_str_equal(after, MT_STR("."));
     }
     return before.p[before.n - 1] >= '0' && before.p[before.n - 1] <= '9' &&
            mt_str_find(before, MT_STR("line")) != SIZE_MAX;
@@ -104,6 +104,7 @@ bool mt_log_format_stands(const struct mt_log_format *f, struct mt_str line, siz
                (after.n == 0 || after.p[0] == ':' || after.p[0] == '(');
     case MT_WHERE_RAISED: return mt_general_is_raised(line, at, f->phrase.n);
     case MT_WHERE_TOLD: return mt_general_is_told(line, at, f->phrase.n);
+    case MT_WHERE_CALM: return !mt_general_is_mood(line, at);
     case MT_WHERE_ANY: break;
     }
     return true;

@@ -34,6 +34,7 @@ enum mt_format_group {
 
 enum mt_format_where {
     MT_WHERE_ANY,
+    MT_WHERE_CALM, /* anywhere but in a sentence about events in general, or in a name */
     MT_WHERE_SAID,
     MT_WHERE_LINE,
     MT_WHERE_WORD,

@@ -45,15 +45,12 @@ static struct mt_incident incident_of(const struct mt_log_message *m, const char
 /* From the lines before, or, where a logger prints the error first, from the stack behind it. */
 static enum mt_phase phase_of(const struct mt_log_message *m)
 {
-    struct mt_phase_state behind = {0};
+    struct mt_phase_state behind = {.cached = m->phase.cached};
     struct mt_str text = mt_buf_view(&m->text);
     for (size_t i = 0; i + 1 < m->n_ends && m->ends[i + 1] <= text.n; i++) {
         mt_phase_take(&behind, (struct mt_str){text.p + m->ends[i], m->ends[i + 1] - m->ends[i]});
     }
-    return m->phase.frame   ? m->phase.frame
-           : behind.frame   ? behind.frame
-           : m->phase.begun ? m->phase.begun
-                            : MT_PHASE_NONE;
+    return m->phase.frame || !behind.frame ? mt_phase_of(&m->phase) : mt_phase_of(&behind);
 }
 
 static void close_message(struct mt_log *log, struct mt_log_message *m)
@@ -252,6 +249,29 @@ static struct mt_str joined(struct mt_log *log, size_t *own)
     return mt_buf_view(&log->joined);
 }
 
+/* The words stand between the marks of code in prose: "I get `CUDA out of memory`". */
+static bool is_in_code(struct mt_str clean)
+{
+    static const struct mt_str WORDS[] = {MT_STR_INIT("out of memory"), MT_STR_INIT("OutOfMemory"),
+                                          MT_STR_INIT("OOMKilled")};
+    size_t open = mt_str_find(clean, MT_STR("`"));
+    while (open != SIZE_MAX) {
+        struct mt_str rest = {clean.p + open + 1, clean.n - open - 1};
+        size_t close = mt_str_find(rest, MT_STR("`"));
+        for (size_t i = 0; close != SIZE_MAX && i < MT_COUNT(WORDS); i++) {
+            if (mt_str_find((struct mt_str){rest.p, close}, WORDS[i]) != SIZE_MAX) {
+                return true;
+            }
+        }
+        if (close == SIZE_MAX) {
+            return false;
+        }
+        clean = (struct mt_str){rest.p + close + 1, rest.n - close - 1};
+        open = mt_str_find(clean, MT_STR("`"));
+    }
+    return false;
+}
+
 /* False: the phrase tells of no event where it stands. */
 static bool take_hit(struct mt_log *log, struct mt_str text, size_t own,
                      const struct mt_multi_hit *hit, struct mt_str before)
@@ -260,6 +280,9 @@ static bool take_hit(struct mt_log *log, struct mt_str text, size_t own,
     struct mt_str line = {text.p + own, text.n - own};
     bool loose = is_loose(f);
     struct mt_log_message *m = message_of(log, log->now.origin);
+    if (f->where != MT_WHERE_ANY && is_in_code(log->now.clean)) {
+        return false;
+    }
     if (loose ? m || !mt_log_format_stands(f, text, hit->at)
               : hit->at >= own && !mt_log_format_stands(f, line, hit->at - own)) {
         return false; /* what a loose row finds inside a message belongs to it */

@@ -104,8 +104,9 @@ static struct mt_str value_text(struct mt_str rest, char *room)
     bool begun = false;
     for (size_t i = 0; i < rest.n && i < VALUE_BYTES && n < VALUE_BYTES; i++) {
         char c = rest.p[i];
-        if (!begun && strchr(" \t\"':=(\\[,", c)) {
-            continue;
+        bool leader = c == '.' && i + 1 < rest.n && (rest.p[i + 1] == '.' || rest.p[i + 1] == ' ');
+        if (!begun && (leader || strchr(" \t\"':=(\\[,", c))) {
+            continue; /* "steps ...... 4", too */
         }
         if (c == '\n' && begun) {
             break;

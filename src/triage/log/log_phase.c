@@ -48,6 +48,9 @@ static const struct {
     {MT_STR_INIT("torch.cuda.graph("), MT_PHASE_CAPTURE, false},
     {MT_STR_INIT("cuda/graphs.py"), MT_PHASE_CAPTURE, false},
     {MT_STR_INIT("init_device_graphs"), MT_PHASE_CAPTURE, false},
+    {MT_STR_INIT("autoencoder_kl"), MT_PHASE_DECODING, false},
+    {MT_STR_INIT("decode_first_stage"), MT_PHASE_DECODING, false},
+    {MT_STR_INIT("decode_latent"), MT_PHASE_DECODING, false},
     {MT_STR_INIT("profile_run"), MT_PHASE_PROFILING, false},
     {MT_STR_INIT("determine_available_memory"), MT_PHASE_PROFILING, false},
     {MT_STR_INIT("determine_num_available"), MT_PHASE_PROFILING, false},
@@ -142,6 +145,9 @@ static void take_frame(struct mt_phase_state *s, struct mt_str line)
 void mt_phase_take(struct mt_phase_state *s, struct mt_str line)
 {
     bool frame = is_frame(line);
+    bool cached = s->cached || has(line, MT_STR("graphcapturingfinished")) ||
+                  has(line, MT_STR("gpukvcachesize")) ||
+                  has(line, MT_STR("availablekvcachememory"));
     if (frame || s->frame_before) {
         take_frame(s, line);
     } else {
@@ -153,11 +159,18 @@ void mt_phase_take(struct mt_phase_state *s, struct mt_str line)
         }
     }
     s->frame_before = frame;
+    s->cached = cached;
+}
+
+/* A pass of the warm-up has the frames of the profiling run, but the KV cache is there by then. */
+static enum mt_phase frame_phase(const struct mt_phase_state *s)
+{
+    return s->frame == MT_PHASE_PROFILING && !s->firm && s->cached ? MT_PHASE_WARM_UP : s->frame;
 }
 
 enum mt_phase mt_phase_of(const struct mt_phase_state *s)
 {
-    return s->frame != MT_PHASE_NONE ? s->frame : s->begun;
+    return s->frame != MT_PHASE_NONE ? frame_phase(s) : s->begun;
 }
 
 /* ---- the lines in front of a message ---- */

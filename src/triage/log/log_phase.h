@@ -11,6 +11,7 @@ struct mt_phase_state {
     enum mt_phase frame; /* of the innermost frame that tells one */
     bool firm;           /* that frame is not one of the general kind ("forward") */
     enum mt_phase begun; /* by a line that says so, and not ended */
+    bool cached;         /* a server's KV cache is there: its profiling run is over */
     bool frame_before;   /* the line before was a frame: its source may follow */
 };
 

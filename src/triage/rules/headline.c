@@ -48,6 +48,11 @@ const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *ru
     bool unsure = rule->confidence == MT_CONFIDENCE_LOW;
     switch (rule->verdict) {
     case MT_VERDICT_NOT_ENOUGH: return not_enough(f);
+    case MT_VERDICT_OVERSIZED_REQUEST:
+        if (rule->holds == mt_when_request_beyond_limit) {
+            return "One single allocation asked for more than this process may take.";
+        }
+        break;
     case MT_VERDICT_FRAGMENTATION: return fragmentation(f, unsure);
     case MT_VERDICT_FREE_EXCEEDS_REQUEST:
         if (unsure) {

@@ -26,6 +26,13 @@ static struct mt_size_text share_text(uint64_t part, uint64_t whole)
     return s;
 }
 
+/* Who reserved and asked, in words. */
+static const char *owner(const struct mt_facts *f)
+{
+    return strcmp(f->incident->framework, "torch") == 0 && !mt_facts_plain(f) ? "PyTorch"
+                                                                              : "the program";
+}
+
 /* What a process holds on the card beside its allocator, in the words of the device. */
 static const char *context_words(const struct mt_facts *f)
 {
@@ -89,7 +96,7 @@ void mt_say_request_half(const struct mt_facts *f, struct mt_buf *out)
     if (known(f, MT_OOM_FREE) && mt_facts_watched(f)) {
         mt_buf_printf(out, ", and only %s was free.", text(f->free).s);
     } else if (known(f, MT_OOM_FREE)) {
-        mt_buf_printf(out, ", and free memory together with PyTorch's whole cache is only %s.",
+        mt_buf_printf(out, ", and free memory together with %s's whole cache is only %s.", owner(f),
                       text(mt_add_sat(f->free, f->unallocated)).s);
     } else {
         mt_buf_printf(out, ", with %s live already.", text(f->allocated).s);
@@ -159,7 +166,7 @@ void mt_say_free_implied(const struct mt_facts *f, struct mt_buf *out)
     mt_buf_printf(out,
                   "%s held only %s of %s and asked for %s more; how much was free is not "
                   "printed.",
-                  mt_facts_plain(f) ? "The program" : "PyTorch",
+                  strcmp(owner(f), "PyTorch") == 0 ? "PyTorch" : "The program",
                   text(f->reserved > f->allocated ? f->reserved : f->allocated).s, text(f->total).s,
                   text(f->requested).s);
 }
@@ -187,7 +194,7 @@ void mt_say_holes(const struct mt_facts *f, struct mt_buf *out)
                   "%s of the %s that %s had reserved was unallocated (%.0f %%), more than the "
                   "%s asked for: no hole that the request may use was large enough.",
                   text(f->unallocated).s, text(f->reserved).s,
-                  mt_facts_plain(f) ? "its allocator" : "PyTorch",
+                  mt_facts_plain(f) ? "its allocator" : owner(f),
                   per_cent(f->unallocated, f->reserved), text(f->requested).s);
 }
 
