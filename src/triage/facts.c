@@ -117,6 +117,23 @@ static size_t attempts_of(const struct mt_triage *t, const struct mt_incident *i
     return n;
 }
 
+/* Ranks that failed on one device, and of which each sees the others' memory: of several nodes a
+ * device has the same number, but nobody else's memory. */
+static size_t ranks_on_device(const struct mt_triage *t, const struct mt_incident *i)
+{
+    const struct mt_incidents *l = &t->log.incidents;
+    uint64_t others = mt_oom_get(&i->numbers, MT_OOM_OTHERS);
+    size_t n = 1;
+    for (size_t k = 0; k < l->list.n; k++) {
+        const struct mt_incident *one = &l->list.v[k];
+        uint64_t held = mt_oom_get(&one->numbers, MT_OOM_PROCESS);
+        n += one->file == i->file && mt_kind_is_oom(one->kind) && one->rank >= 0 &&
+             one->rank != i->rank && one->device == i->device && held > 0 &&
+             others >= held - held / 5;
+    }
+    return i->rank >= 0 && i->device >= 0 && n > 1 ? n : 0;
+}
+
 void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_incident *i)
 {
     mt_facts_init(f, i);
@@ -130,6 +147,7 @@ void mt_triage_gather(struct mt_triage *t, struct mt_facts *f, const struct mt_i
         f->program = MT_PROGRAM_TRAINING;
     }
     f->attempts = attempts_of(t, i);
+    f->ranks_here = ranks_on_device(t, i);
     f->holders = t->log.tables.processes.v;
     f->n_holders = t->log.tables.processes.n;
     f->cards = t->log.tables.cards.v;

@@ -252,5 +252,82 @@ START_TEST(warm_up_is_not_profiling)
 }
 END_TEST
 
-UNIT_MAIN("triage words", whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
-          warm_up_is_not_profiling)
+#define FULL                                                                                       \
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total "   \
+    "capacity of 39.39 GiB of which 512.00 MiB is free. Including non-PyTorch memory, this "       \
+    "process has 38.45 GiB memory in use. Of the allocated memory 27.90 GiB is allocated by "      \
+    "PyTorch, and 9.50 GiB is reserved by PyTorch but unallocated.\n"
+#define OF_RANK(rank, pid)                                                                         \
+    "[rank" rank "]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU " \
+    "0 has a total capacity of 39.39 GiB of which 512.00 MiB is free. Process " pid                \
+    " has 19.40 GiB memory in use. Including non-PyTorch memory, this process has 19.45 GiB "      \
+    "memory in use. Of the allocated memory 18.90 GiB is allocated by PyTorch, and 12.00 MiB is "  \
+    "reserved by PyTorch but unallocated.\n"
+
+/* Settings go where the program is given them; what is named is there in its release. */
+START_TEST(where_and_when)
+{
+    static const struct words CASES[] = {
+        {"(RayTrainWorker pid=12031, ip=10.0.0.7) loss.backward()\n" FULL,
+         {"ray.init(runtime_env={'env_vars': {'PYTORCH_CUDA_ALLOC_CONF': "
+          "'expandable_segments:True'"},
+         {"export "}},
+        {"<ipython-input-7> in <cell line: 3>()\n" FULL,
+         {"os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'   # first cell"},
+         {"export "}},
+        {"  File \"train.py\", line 8, in training_step\n    loss.backward()\nRuntimeError: cuda "
+         "runtime error (2) : out of memory at /pytorch/torch/lib/THC/generic/THCStorage.cu:58\n",
+         {"checkpoint(block, x)   # each block", "DeepSpeed's ZeRO"},
+         {"use_reentrant", "fully_shard", "memory_summary", "_record_memory_history"}},
+        {"RuntimeError: CUDA out of memory. Tried to allocate 77.40 GiB (GPU 0; 38.61 GiB total "
+         "capacity; 13.21 GiB already allocated; 8.81 GiB free; 26.90 GiB reserved in total by "
+         "PyTorch)\n",
+         {"x.split(ROWS)"},
+         {"scaled_dot_product", "_record_memory_history"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* Ranks on one card are not left over from an earlier run. */
+START_TEST(ranks_on_one_card)
+{
+    static const struct words CASES[] = {
+        {OF_RANK("1", "5001") OF_RANK("0", "5002"),
+         {"at least 2 ranks of this log are on device 0", "LOCAL_RANK"},
+         {"left over"}},
+        {OF_RANK("1", "5001"), {"left over"}, {"LOCAL_RANK"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* Options of the program, and none of another. */
+START_TEST(of_this_program)
+{
+    static const struct words CASES[] = {
+        {"Launching Web UI with arguments: --medvram\nstable-diffusion-webui\n" FULL,
+         {"Tiled VAE"},
+         {"VAE Decode (Tiled)"}},
+        {"ComfyUI\ngot prompt\nMPS backend out of memory (MPS allocated: 16.91 GB, other "
+         "allocations: 2.77 MB, max allowed: 18.13 GB). Tried to allocate 1.28 GB on private "
+         "pool.\n",
+         {"VAE Decode (Tiled)"},
+         {"--lowvram"}},
+        {"[zephyr] could not reserve 3.5 GiB of VRAM for weights (free: 1.2 GiB, total: 22.5 "
+         "GiB)\n",
+         {"Give the program less"},
+         {"torch"}},
+        {"Ultralytics 8.0\nengine/trainer: batch=280, imgsz=480\n" FULL,
+         {"yolo train"},
+         {"nbs keeps"}},
+        {"Epoch 1, step 340, loss: 0.3\nRuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR\n",
+         {"STEP See first whether the card fills up"},
+         {NULL}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", where_and_when, ranks_on_one_card, of_this_program, whose_memory,
+          who_killed_it, look_alikes, no_event, figures_beside, warm_up_is_not_profiling)

@@ -31,7 +31,7 @@ static bool place_batch_option(const struct mt_advisor *a, struct mt_buf *out)
         {MT_PROGRAM_MEGATRON, "--micro-batch-size %s", "   # the global batch stays as it is"},
         {MT_PROGRAM_LIGHTNING, "DataLoader(data, batch_size=%s)",
          ", Trainer(accumulate_grad_batches=%s)"},
-        {MT_PROGRAM_ULTRALYTICS, "yolo train batch=%s", "   # nbs keeps the effective batch"},
+        {MT_PROGRAM_ULTRALYTICS, "yolo train batch=%s", ""},
         {MT_PROGRAM_TORCHTITAN, "--training.local_batch_size %s",
          "   # the global batch stays as it is"},
         {MT_PROGRAM_TRAINING, "DataLoader(data, batch_size=%s)",
@@ -101,6 +101,14 @@ static bool place_shard_command(const struct mt_advisor *a, struct mt_buf *out)
         {MT_PROGRAM_UNKNOWN,
          "torch.distributed.fsdp.fully_shard(model)   # each block first; run by torchrun"},
     };
+    if (mt_facts_has_no_settings(a->facts) && a->facts->program == MT_PROGRAM_TRAINING) {
+        mt_buf_text(out, "# DeepSpeed's ZeRO: this PyTorch shares nothing by itself");
+        return true;
+    }
+    if (mt_if_before_torch_2_1(a) && a->facts->program == MT_PROGRAM_TRAINING) {
+        mt_buf_text(out, "torch.distributed.fsdp.FullyShardedDataParallel(model)");
+        return true;
+    }
     return put_command(a, COMMANDS, MT_COUNT(COMMANDS), out);
 }
 
@@ -116,6 +124,10 @@ static bool place_checkpoint_command(const struct mt_advisor *a, struct mt_buf *
         {MT_PROGRAM_UNKNOWN, "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)   # "
                              "each block; of transformers: model.gradient_checkpointing_enable()"},
     };
+    if (mt_if_before_torch_2_1(a) && a->facts->program == MT_PROGRAM_TRAINING) {
+        mt_buf_text(out, "torch.utils.checkpoint.checkpoint(block, x)   # each block");
+        return true;
+    }
     return put_command(a, COMMANDS, MT_COUNT(COMMANDS), out);
 }
 
@@ -129,9 +141,10 @@ static bool place_load_smaller(const struct mt_advisor *a, struct mt_buf *out)
         mt_buf_text(out, half ? "# a quantized checkpoint, or one with fewer parameters"
                               : "model = model.half()   # before it is moved to the card");
     } else {
-        mt_buf_printf(out, "AutoModelForCausalLM.from_pretrained(NAME, %s, device_map='auto')",
+        mt_buf_printf(out, "AutoModelForCausalLM.from_pretrained(NAME, %s%s)",
                       half ? "quantization_config=BitsAndBytesConfig(load_in_4bit=True)"
-                           : "torch_dtype=torch.bfloat16");
+                           : "torch_dtype=torch.bfloat16",
+                      mt_if_ranks_load(a) ? "" : ", device_map='auto'");
     }
     return true;
 }

@@ -118,6 +118,18 @@ static bool place_float_count(const struct mt_advisor *a, struct mt_buf *out)
     return mt_facts_has(a->facts, MT_OOM_REQUESTED);
 }
 
+static bool place_ranks_here(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%zu", a->facts->ranks_here);
+    return a->facts->ranks_here >= 2;
+}
+
+static bool place_device(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_printf(out, "%lld", (long long)a->facts->incident->device);
+    return a->facts->incident->device >= 0;
+}
+
 static bool place_step(const struct mt_advisor *a, struct mt_buf *out)
 {
     mt_buf_printf(out, "%lld", (long long)a->facts->incident->step);
@@ -412,8 +424,21 @@ static bool place_tgi_launch(const struct mt_advisor *a, struct mt_buf *out)
 
 static bool place_tiling(const struct mt_advisor *a, struct mt_buf *out)
 {
-    mt_buf_text(out, "pipe.enable_vae_tiling()");
-    return a->facts->program == MT_PROGRAM_DIFFUSERS;
+    static const struct {
+        enum mt_program program;
+        const char *words;
+    } WAYS[] = {{MT_PROGRAM_DIFFUSERS, "pipe.enable_vae_tiling()"},
+                {MT_PROGRAM_COMFYUI, "VAE Decode (Tiled)   # the node, and a batch of one"},
+                {MT_PROGRAM_WEBUI, "# the extension Tiled VAE, and a batch of one"},
+                {MT_PROGRAM_FORGE, "# Never OOM Integrated: Tiled VAE, and a batch of one"},
+                {MT_PROGRAM_INVOKEAI, "force_tiled_decode: true   # in invokeai.yaml"}};
+    for (size_t i = 0; i < MT_COUNT(WAYS); i++) {
+        if (WAYS[i].program == a->facts->program) {
+            mt_buf_text(out, WAYS[i].words);
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool place_pipe_half(const struct mt_advisor *a, struct mt_buf *out)
@@ -455,6 +480,8 @@ static const struct mt_place FIGURES[] = {
     PLACE(live_share),
     PLACE(float_count),
     PLACE(step),
+    PLACE(ranks_here),
+    PLACE(device),
     PLACE(fraction_needed),
     PLACE(fraction_least),
     PLACE(fraction_unknown),

@@ -222,12 +222,16 @@ bool mt_if_is_torch(const struct mt_advisor *a)
     enum mt_program_kind k = mt_program_kind(a->facts->program);
     return driver && !mt_facts_plain(a->facts) &&
            (k == MT_PROGRAM_KIND_TRAINING || k == MT_PROGRAM_KIND_INFERENCE ||
+            k == MT_PROGRAM_KIND_IMAGES ||
             (k != MT_PROGRAM_KIND_LIBRARY && said(a, MT_SAID_TORCH_SEEN)));
 }
 
-bool mt_if_is_native_cuda(const struct mt_advisor *a)
+/* PyTorch of 1.4 and later has memory_summary(). */
+bool mt_if_has_summary(const struct mt_advisor *a)
 {
-    return is_native(a) && mt_if_is_torch(a);
+    const char *format = incident(a)->format;
+    return is_native(a) && mt_if_is_torch(a) && strcmp(format, "torch-0.x") != 0 &&
+           strcmp(format, "torch-1.0-1.3") != 0;
 }
 
 bool mt_if_has_smi(const struct mt_advisor *a)
@@ -339,7 +343,7 @@ bool mt_if_spread_already(const struct mt_advisor *a)
 
 bool mt_if_not_spread(const struct mt_advisor *a)
 {
-    return !said(a, MT_SAID_SPREAD) && mt_if_not_mps(a);
+    return !said(a, MT_SAID_SPREAD) && mt_if_not_mps(a) && !mt_if_ranks_load(a);
 }
 
 /* The batch was lowered after the failure, and the run went on. */
@@ -372,6 +376,24 @@ bool mt_if_not_low_vram(const struct mt_advisor *a)
 bool mt_if_limit_known(const struct mt_advisor *a)
 {
     return a->verdict == MT_VERDICT_PER_PROCESS_LIMIT || mt_facts_has(a->facts, MT_OOM_ALLOWED);
+}
+
+/* It has its own ways with memory on a Mac and under DirectML. */
+bool mt_if_comfyui_may_lower(const struct mt_advisor *a)
+{
+    return mt_if_not_low_vram(a) && mt_if_not_mps(a);
+}
+
+bool mt_if_doubtful_status(const struct mt_advisor *a)
+{
+    return incident(a)->doubtful && is_kind(a, MT_KIND_LIBRARY) && mt_if_has_smi(a) &&
+           mt_incident_is(incident(a), "torch"); /* others take most of the card by themselves */
+}
+
+/* One of several processes, each of which loads the model for itself. */
+bool mt_if_ranks_load(const struct mt_advisor *a)
+{
+    return incident(a)->rank >= 0 && mt_if_not_mps(a);
 }
 
 bool mt_if_is_builder(const struct mt_advisor *a)
@@ -506,13 +528,13 @@ bool mt_if_holder_named(const struct mt_advisor *a)
 
 bool mt_if_holder_unnamed(const struct mt_advisor *a)
 {
-    return mt_if_has_smi(a) && !mt_if_holder_named(a);
+    return mt_if_has_smi(a) && !mt_if_holder_named(a) && !mt_if_ranks_share(a);
 }
 
 bool mt_if_others_are_more(const struct mt_advisor *a)
 {
     const struct mt_facts *f = a->facts;
-    return mt_if_has_smi(a) &&
+    return mt_if_has_smi(a) && !mt_if_ranks_share(a) &&
            (!mt_facts_has(f, MT_OOM_ALLOCATED) || (mt_rules_holds(f, MT_VERDICT_OTHER_PROCESS) &&
                                                    mt_facts_others(f) > f->room.missing + MORE_BY));
 }
@@ -546,7 +568,8 @@ bool mt_if_ranks_share(const struct mt_advisor *a)
         uint64_t first = i->processes[0].bytes, bytes = i->processes[p].bytes;
         alike += bytes > first / 2 && bytes / 2 < first && bytes > MT_GIB / 4;
     }
-    return alike >= 2 && (i->rank >= 0 || a->facts->program == MT_PROGRAM_DEEPSPEED);
+    return a->facts->ranks_here >= 2 ||
+           (alike >= 2 && (i->rank >= 0 || a->facts->program == MT_PROGRAM_DEEPSPEED));
 }
 
 bool mt_if_may_be_own(const struct mt_advisor *a)
@@ -573,6 +596,6 @@ bool mt_if_one_line_holds(const struct mt_advisor *a)
 
 bool mt_if_may_record(const struct mt_advisor *a)
 {
-    return !a->snapshot && is_native(a) && !mt_facts_has_no_settings(a->facts) &&
+    return !a->snapshot && is_native(a) && !mt_if_before_torch_2_1(a) &&
            strcmp(incident(a)->format, "cudaMallocAsync") != 0;
 }

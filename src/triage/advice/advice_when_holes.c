@@ -25,6 +25,12 @@ bool mt_facts_may_expand(const struct mt_facts *f)
            strcmp(f->incident->format, "cudaMallocAsync") != 0;
 }
 
+bool mt_if_before_torch_2_1(const struct mt_advisor *a)
+{
+    return mt_facts_has_no_settings(a->facts) || era_is(a->facts, "torch-1.10") ||
+           era_is(a->facts, "torch-1.13-2.0");
+}
+
 static bool spent(const struct mt_facts *f)
 {
     return f->expandable_on || f->expandable_fails;

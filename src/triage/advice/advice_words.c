@@ -157,35 +157,60 @@ static void add_others(const struct mt_facts *f, struct mt_str key, struct mt_bu
     }
 }
 
-static void put_conf(const struct mt_advisor *a, const char *key, const char *setting,
-                     struct mt_buf *out)
+/* The variable and its value, as this program is given it: PyTorch reads it once, at its start. */
+static bool put_setting(const struct mt_advisor *a, struct mt_str value, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%s=%s", conf_variable(a->facts), setting);
-    add_others(a->facts, mt_str_from(key), out);
+    const char *name = conf_variable(a->facts);
+    int n = (int)value.n;
+    if (mt_advice_said(a, MT_SAID_RAY)) {
+        mt_buf_printf(out, "ray.init(runtime_env={'env_vars': {'%s': '%.*s'}})", name, n, value.p);
+    } else if (mt_advice_said(a, MT_SAID_NOTEBOOK)) {
+        mt_buf_printf(out,
+                      "os.environ['%s'] = '%.*s'   # first cell, after a restart of the kernel",
+                      name, n, value.p);
+    } else {
+        mt_buf_printf(out, "%s %s=%.*s", mt_if_is_windows(a) ? "set" : "export", name, n, value.p);
+    }
+    return value.n > 0;
 }
 
-static bool place_conf_expandable(const struct mt_advisor *a, struct mt_buf *out)
+/* `setting`, and the settings in force but for `key`. */
+static bool put_conf(const struct mt_advisor *a, const char *key, const char *setting,
+                     struct mt_buf *out)
 {
-    put_conf(a, "expandable_segments", "expandable_segments:True", out);
-    return true;
+    struct mt_buf value = {0};
+    mt_buf_text(&value, setting);
+    add_others(a->facts, mt_str_from(key), &value);
+    bool put = put_setting(a, mt_buf_view(&value), out) && !value.failed;
+    mt_buf_release(&value);
+    return put;
+}
+
+static bool place_set_expandable(const struct mt_advisor *a, struct mt_buf *out)
+{
+    return put_conf(a, "expandable_segments", "expandable_segments:True", out);
 }
 
 /* Half of the request, within what is sensible: blocks of its size are then kept whole. */
-static bool place_conf_split(const struct mt_advisor *a, struct mt_buf *out)
+static bool place_set_split(const struct mt_advisor *a, struct mt_buf *out)
 {
     char setting[60];
     uint64_t mib = a->facts->requested >> 21;
     mib = mib < 20 ? 20 : mib; /* PyTorch takes nothing smaller */
     (void)snprintf(setting, sizeof setting, "max_split_size_mb:%llu", (unsigned long long)mib);
-    put_conf(a, "max_split_size_mb", setting, out);
-    return mt_facts_has(a->facts, MT_OOM_REQUESTED);
+    return put_conf(a, "max_split_size_mb", setting, out) &&
+           mt_facts_has(a->facts, MT_OOM_REQUESTED);
 }
 
-static bool place_conf_serving(const struct mt_advisor *a, struct mt_buf *out)
+static bool place_set_native(const struct mt_advisor *a, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%s=%s", conf_variable(a->facts),
-                  a->facts->serving_conf ? a->facts->serving_conf : "");
-    return a->facts->serving_conf != NULL;
+    return put_conf(a, "backend", "backend:native", out);
+}
+
+static bool place_set_serving(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const char *conf = a->facts->serving_conf;
+    return conf && put_setting(a, mt_str_from(conf), out);
 }
 
 static bool place_change(const struct mt_advisor *a, struct mt_buf *out)
@@ -218,18 +243,6 @@ static bool place_conf_without_expandable(const struct mt_advisor *a, struct mt_
     bool whole = !rest.failed;
     mt_buf_release(&rest);
     return whole;
-}
-
-static bool place_conf_native(const struct mt_advisor *a, struct mt_buf *out)
-{
-    put_conf(a, "backend", "backend:native", out);
-    return true;
-}
-
-static bool place_set_variable(const struct mt_advisor *a, struct mt_buf *out)
-{
-    mt_buf_text(out, mt_if_is_windows(a) ? "set" : "export");
-    return true;
 }
 
 static bool place_holes_setting(const struct mt_advisor *a, struct mt_buf *out)
@@ -384,6 +397,19 @@ static bool place_on_hip(const struct mt_advisor *a, struct mt_buf *out)
     return mt_facts_backend_is(a->facts, "hip");
 }
 
+/* What is meant is of 2.1 and later; an era that is not known is taken for it. */
+static bool place_modern_torch(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return !mt_if_before_torch_2_1(a);
+}
+
+static bool place_no_graph(const struct mt_advisor *a, struct mt_buf *out)
+{
+    bool plain = mt_if_before_torch_2_1(a) || mt_facts_backend_is(a->facts, "dml");
+    return put_words(out, plain ? "torch.no_grad()" : "torch.inference_mode()");
+}
+
 static bool place_torch_seen(const struct mt_advisor *a, struct mt_buf *out)
 {
     (void)out;
@@ -445,15 +471,14 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(holder_name),
     PLACE(holder_pid),
     PLACE(holder_use),
-    PLACE(conf_expandable),
-    PLACE(conf_split),
+    PLACE(set_expandable),
+    PLACE(set_split),
     PLACE(change),
     PLACE(change_peak),
     PLACE(unchanged_peak),
-    PLACE(conf_serving),
-    PLACE(conf_native),
+    PLACE(set_serving),
+    PLACE(set_native),
     PLACE(conf_without_expandable),
-    PLACE(set_variable),
     PLACE(holes_setting),
     PLACE(shared_card_try),
     PLACE(file),
@@ -479,6 +504,8 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(on_cuda),
     PLACE(on_hip),
     PLACE(torch_seen),
+    PLACE(modern_torch),
+    PLACE(no_graph),
     PLACE(numpy_map),
     PLACE(pod_limit),
     PLACE(not_half),

@@ -22,7 +22,8 @@ struct mt_facts {
     uint64_t growth;              /* of live memory, bytes a step */
     const struct mt_notes *notes; /* of the event's log, or NULL */
     enum mt_program program;
-    size_t attempts;                  /* events of this log that ended something */
+    size_t ranks_here; /* of this log that failed on the device of the event; 0: not known */
+    size_t attempts;   /* events of this log that ended something */
     const struct mt_smi_row *holders; /* processes of a table of nvidia-smi in the log */
     size_t n_holders;
     const struct mt_smi_card *cards; /* cards of such a table */
