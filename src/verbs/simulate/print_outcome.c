@@ -357,6 +357,9 @@ static void print_ideal(const struct mt_report *r, const struct mt_sim_result *v
     if (v->n_edits) {
         mt_sentence_add(&s, " in the edited program");
     }
+    if (v->runs[0].n_ooms > 0) {
+        mt_sentence_add(&s, " without what is refused as recorded");
+    }
     if (x->known && x->packed == x->alive) {
         mt_sentence_add(&s, "; a packing that knows all lifetimes needs no more");
     } else if (x->known) {
