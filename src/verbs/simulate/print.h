@@ -16,7 +16,7 @@ struct mt_sim_result {
     const struct mt_sim_edit *edits; /* of the program, made before all runs but the first */
     size_t n_edits;
     size_t tried;         /* settings that a search went through; 0: none */
-    bool tried_all;       /* all combinations; else key by key */
+    bool tried_all;       /* all combinations of all values */
     bool chosen;          /* the settings were chosen by memtool, not by the user */
     const char *variable; /* that the recorded program reads its settings from */
     bool watched;         /* no allocator: the events are the driver's own */

@@ -295,13 +295,16 @@ static void add_effect(struct mt_sentence *s, const struct mt_report *r,
     static const char *const does[] = {
         "go when their call ends and are made again before the backward pass of that call",
         "go when their call ends and come back before the backward pass of that call",
-        "are freed when their call ends", "are scaled", "are never made"};
+        "are freed when their call ends, as if nothing used them later", "are ",
+        "are never made, as if nothing needed them"};
     mt_sentence_add(s, "%s allocation%s", mt_count_text(e->changed).s, plural(e->changed));
     if (e->calls) {
         mt_sentence_add(s, " of %s call%s", mt_count_text(e->calls).s, plural(e->calls));
     }
     mt_sentence_add(s, ", %s in all, %s", mt_report_size(r, e->bytes).s, does[e->kind]);
-    if (e->calls) {
+    if (e->kind == MT_SIM_SCALE) {
+        mt_sentence_add(s, "%g times as large; no other size changes with them", e->factor);
+    } else if (e->calls) {
         mt_sentence_add(s, "; the last one that outlives a call stays, as its result");
     }
 }
@@ -341,7 +344,9 @@ static void print_search(const struct mt_report *r, const struct mt_sim_result *
         &lines, 4,
         "  the best of %s settings, %s; keys that bring nothing are left out. The program asks for "
         "%s at once: no setting can reserve less",
-        mt_count_text(v->tried).s, v->tried_all ? "every sensible combination" : "tried key by key",
+        mt_count_text(v->tried).s,
+        v->tried_all ? "every sensible combination"
+                     : "first a few values of each key, then the others in the best ones",
         mt_report_size(r, floor).s);
 }
 

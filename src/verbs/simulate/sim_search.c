@@ -13,7 +13,7 @@
 #include "torch/alloc_conf.h"
 #include "verbs/simulate/sim.h"
 
-#define MOST_STEPS 60000000 /* steps of a program times combinations: about 20 seconds */
+#define MOST_STEPS 200000000 /* steps of a program times combinations: about 15 seconds */
 #define MOST_VALUES 32
 
 /* "" is the default. */

@@ -223,7 +223,7 @@ struct mt_sim_found {
 };
 struct mt_sim_search {
     size_t tried;
-    bool all; /* every combination; else key by key */
+    bool all; /* every combination of all values */
     struct mt_sim_found best[MT_SIM_FOUND];
     size_t n;
 };
