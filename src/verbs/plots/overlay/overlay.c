@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs are laid over one another by steps: step k of one over step k of the other, each stretched
- * to the same width, whatever its number of events. So two runs of one program lie on one another
- * until they do different things.
+ * Runs are laid over one another by steps: step k of one over step k of the other, whatever its
+ * number of events, and within a step by the lines that both reach. So two runs of one program lie
+ * on one another until they do different things.
  */
 #include "verbs/plots/overlay/overlay.h"
 
@@ -23,6 +23,7 @@ void mt_overlay_release(struct mt_overlay *o)
 {
     for (size_t i = 0; i < o->n; i++) {
         mt_periods_release(&o->runs[i].periods);
+        mt_vec_release(&o->runs[i].knots);
     }
     mt_mem_free(o->runs);
     *o = (struct mt_overlay){0};
@@ -77,30 +78,6 @@ static bool has_times(const struct mt_overlay *o)
     return o->n > 0;
 }
 
-static size_t last_bound(const struct mt_periods *p, size_t event)
-{
-    size_t lo = 0, hi = p->bounds.n;
-    while (hi - lo > 1) {
-        size_t middle = lo + (hi - lo) / 2;
-        *(p->bounds.v[middle] <= event ? &lo : &hi) = middle;
-    }
-    return lo;
-}
-
-/* The last step may be cut off: then it is as long as its events are of those of the one before. */
-static double step_place(const struct mt_overlay *o, const struct mt_overlay_run *run, size_t event)
-{
-    const struct mt_periods *p = &run->periods;
-    const uint32_t *v = p->bounds.v;
-    if (event < v[0]) {
-        return o->lead * (double)event / (double)v[0];
-    }
-    size_t k = last_bound(p, event);
-    double length = (double)((k + 1 < p->bounds.n ? v[k + 1] : run->replay->n) - v[k]);
-    double usual = k + 1 == p->bounds.n ? (double)(v[k] - v[k - 1]) : 0;
-    return o->lead + (double)k + (double)(event - v[k]) / (length > usual ? length : usual);
-}
-
 /* Where the moment after an event lies, in the unit of the axis. */
 static double place_of(const struct mt_overlay *o, const struct mt_overlay_run *run, size_t event)
 {
@@ -109,7 +86,7 @@ static double place_of(const struct mt_overlay *o, const struct mt_overlay_run *
         return 0;
     }
     if (o->axis == MT_OVERLAY_STEPS) {
-        return step_place(o, run, event);
+        return mt_overlay_step_place(run, event);
     }
     if (o->axis == MT_OVERLAY_EVENTS) {
         return event > t->first ? (double)(event - t->first) : 0;
@@ -126,16 +103,20 @@ static double end_of(const struct mt_overlay *o, const struct mt_overlay_run *ru
     return last > t->first ? place_of(o, run, last - 1) : 0;
 }
 
-static void find_span(struct mt_overlay *o)
+static enum mt_status find_span(struct mt_overlay *o, struct mt_error *err)
 {
     for (size_t i = 0; o->axis == MT_OVERLAY_STEPS && i < o->n; i++) {
         const struct mt_periods *p = &o->runs[i].periods;
         o->lead = p->bounds.n && p->bounds.v[0] > 0 ? 1 : o->lead;
     }
+    if (o->axis == MT_OVERLAY_STEPS) {
+        MT_TRY(mt_overlay_align_steps(o, err));
+    }
     for (size_t i = 0; i < o->n; i++) {
         double end = end_of(o, &o->runs[i]);
         o->span = end > o->span ? end : o->span;
     }
+    return MT_OK;
 }
 
 /* ---- columns ---- */
@@ -204,7 +185,7 @@ enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
     if (axis == MT_OVERLAY_TIME && !has_times(o)) {
         o->axis = MT_OVERLAY_EVENTS;
     }
-    find_span(o);
+    MT_TRY(find_span(o, err));
     for (size_t i = 0; i < o->n; i++) {
         fill_columns(o, &o->runs[i]);
     }

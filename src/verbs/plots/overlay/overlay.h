@@ -14,6 +14,12 @@
 
 enum mt_overlay_axis { MT_OVERLAY_CHOOSE, MT_OVERLAY_STEPS, MT_OVERLAY_EVENTS, MT_OVERLAY_TIME };
 
+/* Where an event lies on an axis of steps. */
+struct mt_overlay_knot {
+    size_t event;
+    double place;
+};
+
 /* A device of a file. Replay and timeline are borrowed. */
 struct mt_overlay_run {
     const char *file;
@@ -21,8 +27,9 @@ struct mt_overlay_run {
     const struct mt_replay *replay;
     const struct mt_timeline *timeline;
     struct mt_periods periods;
-    size_t columns;                    /* it ends behind so many */
-    uint64_t most[MT_OVERLAY_COLUMNS]; /* bytes in use, the most of each column */
+    MT_VEC(struct mt_overlay_knot) knots; /* STEPS: ascending; straight lines between them */
+    size_t columns;                       /* it ends behind so many */
+    uint64_t most[MT_OVERLAY_COLUMNS];    /* bytes in use, the most of each column */
     uint64_t most_reserved[MT_OVERLAY_COLUMNS];
 };
 
@@ -69,6 +76,11 @@ enum mt_status mt_overlay_add(struct mt_overlay *o, const char *file, size_t col
 enum mt_status mt_overlay_align(struct mt_overlay *o, enum mt_overlay_axis axis,
                                 struct mt_error *err) MT_NODISCARD;
 void mt_overlay_release(struct mt_overlay *o);
+
+/* For mt_overlay_align: knots of all runs. Errors: MT_NOMEM. */
+enum mt_status mt_overlay_align_steps(struct mt_overlay *o, struct mt_error *err) MT_NODISCARD;
+/* Where an event lies on an axis of steps, from the left end. The run has events. */
+double mt_overlay_step_place(const struct mt_overlay_run *run, size_t event);
 
 /* Of two runs that are aligned: apart to drift. For mt_overlay_align. */
 void mt_overlay_find_difference(struct mt_overlay *o);

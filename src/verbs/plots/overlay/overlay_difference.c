@@ -26,10 +26,10 @@ static size_t common_columns(const struct mt_overlay *o)
 
 /* ---- the difference in each column ---- */
 
-/* A sixteenth of a step. */
+/* A fiftieth of a step. */
 static size_t uncertainty(const struct mt_overlay *o)
 {
-    double near = o->axis == MT_OVERLAY_STEPS ? MT_OVERLAY_COLUMNS / o->span / 16 : 3;
+    double near = o->axis == MT_OVERLAY_STEPS ? MT_OVERLAY_COLUMNS / o->span / 50 : 3;
     return near < 1 ? 1 : near > NEAR ? NEAR : (size_t)near;
 }
 
