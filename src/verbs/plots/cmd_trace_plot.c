@@ -101,9 +101,12 @@ struct subject {
     struct mt_timeline timeline;
     struct mt_timeline look; /* that colours are chosen by, unless `timeline` is it */
     bool own_look;
+    struct mt_timeline lines; /* that runs are compared by, unless `timeline` is it */
+    bool own_lines;
     struct mt_leaks leaks;
     bool has_leaks;
     struct mt_timeline_options options;
+    bool filtered; /* what is drawn passed a filter */
 };
 
 struct plot {
@@ -177,7 +180,7 @@ static void fill_options(const struct plot *p, struct subject *u, bool term,
 static bool is_look(const struct subject *u)
 {
     const struct mt_timeline_options *o = &u->options;
-    return o->subject == MT_TIMELINE_MEMORY && !o->by_time && !o->filter && !o->live_only &&
+    return o->subject == MT_TIMELINE_MEMORY && !o->by_time && !u->filtered && !o->live_only &&
            !o->freed_only && o->columns == MT_PLOT_LOOK_COLUMNS && o->bands == MT_PLOT_LOOK_BANDS &&
            o->first == 0 && o->last >= u->replay.n;
 }
@@ -186,7 +189,7 @@ static bool is_look(const struct subject *u)
 static enum mt_status find_growth(struct subject *u, struct mt_error *err)
 {
     const struct mt_timeline_options *o = &u->options;
-    if (o->subject != MT_TIMELINE_MEMORY || o->filter || o->live_only || o->freed_only ||
+    if (o->subject != MT_TIMELINE_MEMORY || u->filtered || o->live_only || o->freed_only ||
         o->first > 0 || o->last < u->replay.n) {
         return MT_OK;
     }
@@ -195,22 +198,36 @@ static enum mt_status find_growth(struct subject *u, struct mt_error *err)
     return mt_leaks_find(&u->leaks, u->replay.snapshot, &u->replay, NULL, &leak, err);
 }
 
+/* JSON has the stacks of runs that lie over one another too. */
+static enum mt_status find_timelines(const struct plot *p, struct subject *u, bool term,
+                                     struct mt_error *err)
+{
+    struct mt_filtered filtered;
+    MT_TRY(mt_filtered_init(&filtered, &p->set->filter, u->replay.snapshot, err));
+    enum mt_status status = mt_filtered_check(&filtered, true, err);
+    if (status == MT_OK) {
+        fill_options(p, u, term, &filtered);
+        status = mt_timeline_init(&u->timeline, &u->replay, &u->options, err);
+    }
+    if (status == MT_OK && p->overlay && p->set->common.json) {
+        struct mt_timeline_options o = u->options;
+        o.columns = MT_OVERLAY_DETAIL;
+        o.bands = 1;
+        u->own_lines = true;
+        status = mt_timeline_init(&u->lines, &u->replay, &o, err);
+    }
+    u->filtered = u->options.filter != NULL;
+    u->options.filter = NULL;
+    mt_filtered_release(&filtered);
+    return status;
+}
+
 static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bool term,
                                  struct mt_error *err)
 {
-    const struct mt_snapshot *s = &p->snapshots[file];
     struct subject u = {.file = file};
-    struct mt_filtered filtered;
-    MT_TRY(mt_replay_init(&u.replay, s, device, err));
-    enum mt_status status = mt_filtered_init(&filtered, &p->set->filter, s, err);
-    if (status == MT_OK) {
-        status = mt_filtered_check(&filtered, true, err);
-    }
-    if (status == MT_OK) {
-        fill_options(p, &u, term, &filtered);
-        status = mt_timeline_init(&u.timeline, &u.replay, &u.options, err);
-        mt_filtered_release(&filtered);
-    }
+    MT_TRY(mt_replay_init(&u.replay, &p->snapshots[file], device, err));
+    enum mt_status status = find_timelines(p, &u, term, err);
     if (status == MT_OK && !p->overlay && !is_look(&u)) {
         u.own_look = true;
         status = mt_plot_look_init(&u.look, &u.replay, err);
@@ -218,13 +235,13 @@ static enum mt_status add_device(struct plot *p, size_t file, int32_t device, bo
     if (status == MT_OK && !p->overlay) {
         status = find_growth(&u, err);
     }
-    u.options.filter = NULL;
     if (status == MT_OK && !mt_vec_push(&p->subjects, u)) {
         status = mt_fail_nomem(err);
     }
     if (status != MT_OK) {
         mt_timeline_release(&u.timeline);
         mt_timeline_release(&u.look);
+        mt_timeline_release(&u.lines);
         mt_leaks_release(&u.leaks);
         mt_replay_release(&u.replay);
     }
@@ -328,7 +345,8 @@ static enum mt_status add_to_overlay(struct plot *p, size_t row, const struct su
         MT_TRY(mt_overlay_init(o, p->set->segments, err));
     }
     o->capacity = p->set->capacity;
-    return mt_overlay_add(o, p->files[u->file], u->file, &u->replay, &u->timeline, err);
+    return mt_overlay_add(o, p->files[u->file], u->file, &u->replay,
+                          u->own_lines ? &u->lines : &u->timeline, err);
 }
 
 static enum mt_status make_overlays(struct plot *p, struct mt_error *err)
@@ -360,6 +378,10 @@ static enum mt_status print_file(struct plot *p, struct mt_report *r, size_t fil
                                        .timeline = &u->timeline,
                                        .subject = u->options.subject};
         (void)limit_of(u, &t.limit);
+        if (p->n_files == 2 && file == 1 && u->file == 1 && list.n < p->overlays.n) {
+            const struct mt_overlay *o = &p->overlays.v[list.n];
+            t.overlay = o->n == 2 ? o : NULL;
+        }
         kept = kept && (u->file != file || mt_vec_push(&list, t));
     }
     r->file = p->files[file];
@@ -451,6 +473,7 @@ static void plot_release(struct plot *p)
     for (size_t i = 0; i < p->subjects.n; i++) {
         mt_timeline_release(&p->subjects.v[i].timeline);
         mt_timeline_release(&p->subjects.v[i].look);
+        mt_timeline_release(&p->subjects.v[i].lines);
         mt_leaks_release(&p->subjects.v[i].leaks);
         mt_replay_release(&p->subjects.v[i].replay);
     }

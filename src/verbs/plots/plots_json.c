@@ -55,6 +55,33 @@ static void put_sample(struct mt_put *p, cJSON *samples, const struct mt_timelin
     }
 }
 
+static void put_part(struct mt_put *p, cJSON *parting, const char *key, const struct mt_overlay *o,
+                     const struct mt_overlay_part *part)
+{
+    cJSON *x = mt_put_object(p, parting, key);
+    uint64_t at = (uint64_t)(part->x * o->span);
+    mt_put_known(p, x, "step", part->step != SIZE_MAX, part->step);
+    mt_put_known(p, x, "event", o->axis == MT_OVERLAY_EVENTS, at);
+    mt_put_known(p, x, "time_us", o->axis == MT_OVERLAY_TIME, at);
+    mt_put_u64(p, x, "first_file_bytes", part->bytes[0]);
+    mt_put_u64(p, x, "second_file_bytes", part->bytes[1]);
+    mt_put_i64(p, x, "change_bytes", part->change);
+    mt_put_bool(p, x, "below_peak", part->below_peak);
+}
+
+static void put_parting(struct mt_put *p, cJSON *device, const struct mt_overlay *o)
+{
+    static const char *const AXES[] = {"", "step", "event", "time"};
+    cJSON *parting = mt_put_object(p, device, "parting");
+    mt_put_text(p, parting, "axis", AXES[o->axis]);
+    mt_put_bool(p, parting, "differs", o->differs);
+    mt_put_i64(p, parting, "bytes_per_step", o->drift);
+    if (o->differs) {
+        put_part(p, parting, "first", o, &o->first);
+        put_part(p, parting, "largest", o, &o->most);
+    }
+}
+
 static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timeline_result *result)
 {
     const struct mt_timeline *t = result->timeline;
@@ -78,6 +105,9 @@ static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timel
         put_oom(p, ooms, &t->ooms.v[i]);
     }
     put_limit(p, o, &result->limit);
+    if (result->overlay) {
+        put_parting(p, o, result->overlay);
+    }
     cJSON *bands = mt_put_array(p, o, "bands"); /* from the ground up */
     for (size_t i = 0; i < t->bands.n; i++) {
         put_band(p, bands, result, &t->bands.v[i]);

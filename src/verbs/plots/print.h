@@ -6,12 +6,14 @@
 #include "heap/walk/state.h"
 #include "heap/walk/timeline.h"
 #include "print/report.h"
+#include "verbs/plots/overlay/overlay.h"
 
 struct mt_timeline_result {
     const struct mt_snapshot *snapshot;
     const struct mt_timeline *timeline;
     enum mt_timeline_subject subject;
-    struct mt_limit_range limit; /* of the process, inferred; below = 0: none */
+    struct mt_limit_range limit;      /* of the process, inferred; below = 0: none */
+    const struct mt_overlay *overlay; /* of two files, at the second: where they part; or NULL */
 };
 
 /* trace_plot/1: of all devices of a file; `one_line`: one of several files. Errors: MT_NOMEM. */

@@ -16,3 +16,6 @@ grep -o "mem_rank[0-9].pickle.gz" b.svg
 "$MEMTOOL" trace_plot "$TESTDATA/good/transformer.pickle.gz" "$TESTDATA/good/expandable_transformer.pickle.gz" --ascii | sed -n 5,7p
 "$MEMTOOL" trace_plot "$TESTDATA/jobs/ddp_rank0.pickle.gz" "$TESTDATA/jobs/fsdp_rank0.pickle.gz" -o e.svg
 grep -o ">[^<]*diverge[^<]*<\|>[^<]*differ[^<]*<\|>set-up[^<]*<\|>[+-][0-9.]* [GM]iB<" e.svg
+# JSON tells the same of the second file.
+"$MEMTOOL" trace_plot --json "$TESTDATA/jobs/ddp_rank0.pickle.gz" "$TESTDATA/jobs/fsdp_rank0.pickle.gz" | grep -o '"parting":.*"bands"' | sed 's/,"bands".*//'
+"$MEMTOOL" trace_plot --json --x event "$TESTDATA/good/mlp.pickle.gz" "$TESTDATA/good/mlp.pickle.gz" | grep -o '"parting":.*"bands"' | sed 's/,"bands".*//'
