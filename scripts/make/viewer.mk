@@ -4,13 +4,13 @@
 
 WASM_CC ?= clang
 WASM := build/wasm
-# what a browser has no use for: cairo, CUDA, other processes, files that get their names at the end
-WASM_NOT := src/draw/paint/cairo_draw.c src/allocator/device/cuda_loader.c src/allocator/device/device_cuda.c \
-  src/cli/process.c src/cli/output/interrupt.c src/cli/output/unfinished.c $(filter src/live/% src/verbs/capture/%,$(SOURCES))
+# what a browser has no use for: cairo, CUDA, other processes and threads, files that get their names at the end
+WASM_NOT := src/draw/paint/cairo_draw.c $(wildcard src/allocator/device/*cuda*.c) \
+  src/cli/process.c src/cli/output/interrupt.c src/cli/output/unfinished.c $(filter src/live/% src/verbs/capture/% src/verbs/top/%,$(SOURCES))
 WASM_SOURCES := $(filter-out $(WASM_NOT),$(SOURCES)) scripts/viewer/process.c scripts/viewer/zlib.c
 WASM_GENERATED := $(addprefix $(BUILD)/generated/,viewer.c glossary.c architectures.c)
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(WASM)/%.o) $(WASM_GENERATED:$(BUILD)/generated/%.c=$(WASM)/generated/%.o)
-WASM_FLAGS := --target=wasm32-wasi -O2 -std=c17 -Iinclude -Isrc -I$(BUILD)/generated -isystem scripts/viewer/compat -isystem $(WASM)/include \
+WASM_FLAGS := --target=wasm32-wasi -O3 -msimd128 -std=c17 -Iinclude -Isrc -I$(BUILD)/generated -isystem scripts/viewer/compat -isystem $(WASM)/include \
   -D_POSIX_C_SOURCE=200809L -D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_PROCESS_CLOCKS -w
 
 # headers of libraries that are for this machine too, but no others of it
@@ -30,7 +30,7 @@ $(WASM)/generated/%.o: $(BUILD)/generated/%.c $(WASM)/include/zlib.h
 
 $(WASM)/memtool.wasm: $(WASM_OBJECTS)
 	@echo "  LD   $@"
-	$(Q)$(WASM_CC) --target=wasm32-wasi -O2 $^ -o $@ -Wl,--allow-undefined,--gc-sections,--strip-all,-z,stack-size=1048576 \
+	$(Q)$(WASM_CC) --target=wasm32-wasi -O3 $^ -o $@ -Wl,--allow-undefined,--gc-sections,--strip-all,-z,stack-size=1048576 \
 	  -lwasi-emulated-mman -lwasi-emulated-signal -lwasi-emulated-process-clocks -lm
 
 $(WASM)/memtool-viewer.html: $(WASM)/memtool.wasm $(BUILD)/generated/viewer.c $(wildcard scripts/viewer/*.js scripts/viewer/*.css scripts/viewer/*.html) scripts/viewer/build

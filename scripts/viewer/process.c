@@ -94,21 +94,20 @@ enum mt_status mt_paint_pdf(const struct mt_scene *s, double scale, FILE *out, s
     return no_cairo(err);
 }
 
-static int capture(struct mt_cli *cli, void *settings, char **files, size_t n_files)
+static int no_programs(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     (void)settings;
     (void)files;
     (void)n_files;
-    return mt_cli_usage(cli, "a browser starts no programs");
+    return mt_cli_usage(cli, "a browser starts no programs, and sees none");
 }
 
-const struct mt_command mt_cmd_capture = {
-    .name = "capture",
-    .summary = "not in a browser",
-    .usage = "",
-    .description = "",
-    .examples = "",
-    .settings_size = sizeof(struct mt_common),
-    .max_files = -1,
-    .run = capture,
-};
+#define NOT_IN_A_BROWSER(verb)                                                                     \
+    {                                                                                              \
+        .name = verb, .summary = "not in a browser", .usage = "", .description = "",               \
+        .examples = "", .settings_size = sizeof(struct mt_common), .max_files = -1,                \
+        .run = no_programs,                                                                        \
+    }
+
+const struct mt_command mt_cmd_capture = NOT_IN_A_BROWSER("capture");
+const struct mt_command mt_cmd_top = NOT_IN_A_BROWSER("top");

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread: what support/mem.c asks of it. */
+/* One thread: there are no others, and nothing to wait for. */
 #ifndef MEMTOOL_WASM_COMPAT_PTHREAD_H
 #define MEMTOOL_WASM_COMPAT_PTHREAD_H
 
-typedef int pthread_t;
+#include <errno.h>
 
-static inline pthread_t pthread_self(void)
-{
-    return 0;
-}
+typedef int pthread_t, pthread_mutex_t, pthread_cond_t;
 
-static inline int pthread_equal(pthread_t a, pthread_t b)
-{
-    return a == b;
-}
+#define PTHREAD_MUTEX_INITIALIZER 0
+#define PTHREAD_COND_INITIALIZER 0
+
+#define pthread_self() 0
+#define pthread_equal(a, b) ((a) == (b))
+#define pthread_create(thread, attributes, run, argument) ((void)(run), EAGAIN)
+#define pthread_join(thread, result) ((void)(thread), 0)
+#define pthread_mutex_lock(mutex) ((void)(mutex), 0)
+#define pthread_mutex_unlock(mutex) ((void)(mutex), 0)
+#define pthread_mutex_destroy(mutex) ((void)(mutex), 0)
+#define pthread_cond_wait(condition, mutex) ((void)(condition), (void)(mutex), 0)
+#define pthread_cond_broadcast(condition) ((void)(condition), 0)
+#define pthread_cond_destroy(condition) ((void)(condition), 0)
 
 #endif
