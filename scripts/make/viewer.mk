@@ -19,7 +19,7 @@ $(WASM)/include/zlib.h:
 	$(Q)cp $$(echo '#include <zlib.h>' | $(CC) $(DEPS_CFLAGS) -M -xc - | tr ' ' '\n' | grep -E '/(zlib|zconf)\.h$$') $(WASM)/include/
 	$(Q)cp $$(echo '#include <cjson/cJSON.h>' | $(CC) $(DEPS_CFLAGS) -M -xc - | tr ' ' '\n' | grep -E '/cJSON\.h$$') $(WASM)/include/cjson/
 
-$(WASM)/%.o: %.c $(WASM)/include/zlib.h
+$(WASM)/%.o: %.c $(WASM)/include/zlib.h scripts/make/viewer.mk
 	@mkdir -p $(@D)
 	@echo "  WASM $<"
 	$(Q)$(WASM_CC) $(WASM_FLAGS) -MMD -MP -c $< -o $@
