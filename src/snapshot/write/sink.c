@@ -6,17 +6,13 @@
  */
 #include "snapshot/write/sink.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
 
 #include "support/mem.h"
-#include "support/safe_char.h"
 #include "support/units.h"
-#include "support/utf8.h"
 
 #define SINK_BUFFER 65536
 /* windowBits of zlib: 15 is the largest window, + 16 asks for a gzip header. */
@@ -156,97 +152,39 @@ void mt_sink_i64(struct mt_sink *s, int64_t n)
 
 /* ---- JSON text ---- */
 
-static void put_escape(struct mt_sink *s, unsigned code)
+static void drain(void *sink, const void *p, size_t n)
 {
-    static const char hex[] = "0123456789abcdef";
-    static const char letters[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
-                                      {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
-    mt_sink_char(s, '\\');
-    for (size_t i = 0; i < MT_COUNT(letters); i++) {
-        if (code == (unsigned char)letters[i][0]) {
-            mt_sink_char(s, letters[i][1]);
-            return;
-        }
-    }
-    mt_sink_char(s, 'u');
-    for (int shift = 12; shift >= 0; shift -= 4) {
-        mt_sink_char(s, hex[code >> shift & 15]);
-    }
+    mt_sink_write(sink, p, n);
 }
 
-/* How many bytes from p on need no escape and no decoding. */
-static size_t plain_run(const unsigned char *p, size_t n)
+void mt_sink_json(struct mt_sink *s, struct mt_json_out *json)
 {
-    size_t i = 0;
-    while (i < n && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
-        i++;
-    }
-    return i;
+    *json = (struct mt_json_out){.drain = drain, .to = s, .python = true};
 }
 
-/* Escapes the character, and returns how many bytes of s that took. A high surrogate in front of a
- * low one goes by its bytes: the two would read as one character. */
-static size_t put_escaped(struct mt_sink *s, struct mt_str text, uint32_t code, size_t n)
+void mt_sink_json_end(struct mt_sink *s, struct mt_json_out *json)
 {
-    uint32_t next = 0;
-    bool high = code >= 0xd800 && code < 0xdc00;
-    if (high && n < text.n) {
-        (void)mt_utf8_decode_any((struct mt_str){text.p + n, text.n - n}, &next);
+    mt_json_flush(json);
+    if (json->text.failed) {
+        mt_sink_fail(s, MT_NOMEM, "out of memory");
     }
-    if (next >= 0xdc00 && next < 0xe000) {
-        put_escape(s, 0xdc00u + (unsigned char)text.p[0]);
-        return 1;
-    }
-    if (code >= 0x10000) {
-        put_escape(s, 0xd800u + ((code - 0x10000) >> 10));
-        code = 0xdc00u + (code & 0x3ff);
-    }
-    put_escape(s, code);
-    return n;
+    mt_buf_release(&json->text);
 }
 
 void mt_sink_json_str(struct mt_sink *s, struct mt_str text)
 {
-    mt_sink_char(s, '"');
-    while (text.n > 0) {
-        uint32_t code = 0;
-        size_t taken = plain_run((const unsigned char *)text.p, text.n);
-        bool plain = taken > 0;
-        if (!plain) {
-            taken = mt_utf8_decode_any(text, &code);
-            plain = code >= 0x80 && (code < 0xd800 || code > 0xdfff) && mt_char_is_safe(code);
-        }
-        if (plain) {
-            mt_sink_write(s, text.p, taken);
-        } else {
-            taken = put_escaped(s, text, code, taken);
-        }
-        text = (struct mt_str){text.p + taken, text.n - taken};
-    }
-    mt_sink_char(s, '"');
+    struct mt_json_out json;
+    mt_sink_json(s, &json);
+    mt_out_str(mt_out_here(&json), NULL, text);
+    mt_sink_json_end(s, &json);
 }
 
 void mt_sink_json_f64(struct mt_sink *s, double x)
 {
-    char text[40];
-    if (isnan(x)) {
-        mt_sink_text(s, "null");
-        return;
-    }
-    if (isinf(x)) {
-        mt_sink_text(s, x < 0 ? "-1e999" : "1e999");
-        return;
-    }
-    for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (!(strtod(text, NULL) < x) && !(strtod(text, NULL) > x)) {
-            break;
-        }
-    }
-    mt_sink_text(s, text);
-    if (!strpbrk(text, ".e")) {
-        mt_sink_text(s, ".0");
-    }
+    struct mt_json_out json;
+    mt_sink_json(s, &json);
+    mt_out_f64(mt_out_here(&json), NULL, x);
+    mt_sink_json_end(s, &json);
 }
 
 /* ---- the end ---- */

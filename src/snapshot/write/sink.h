@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "support/error.h"
+#include "support/json_out.h"
 #include "support/str.h"
 
 struct mt_sink;
@@ -29,14 +30,13 @@ void mt_sink_char(struct mt_sink *s, char c);
 void mt_sink_i64(struct mt_sink *s, int64_t n);  /* in decimal */
 void mt_sink_u64(struct mt_sink *s, uint64_t n); /* in decimal */
 
-/*
- * A JSON string with its quotes. Valid UTF-8 goes through as it is; a lone surrogate becomes
- * \udXXX, and so does a byte that belongs to no character (utf8.h).
- */
-void mt_sink_json_str(struct mt_sink *s, struct mt_str text);
+/* Makes *json write to the sink, as Python does. Its text reaches the sink at mt_json_flush at the
+ * latest; mt_sink_json_end does that too, and hands on a lack of memory. */
+void mt_sink_json(struct mt_sink *s, struct mt_json_out *json);
+void mt_sink_json_end(struct mt_sink *s, struct mt_json_out *json);
 
-/* The shortest decimal text that reads back as the same double, always with a point or an exponent;
- * infinities as 1e999 and NaN as null, so that every JSON parser takes it. */
+/* One string or number of JSON by itself; where there are more, mt_sink_json is the way. */
+void mt_sink_json_str(struct mt_sink *s, struct mt_str text);
 void mt_sink_json_f64(struct mt_sink *s, double x);
 
 /* At most `bytes` are taken, counted before gzip; 0 = no limit. The write that goes beyond fails
