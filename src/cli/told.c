@@ -42,7 +42,8 @@ enum mt_status mt_cli_check_told(const struct mt_cli *cli, const struct mt_snaps
         return MT_OK;
     }
     (void)mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
-                  "%s: it tells requests and frees, but no segments and blocks, which %s needs",
+                  "%s: it tells requests and frees, but no segments, blocks or settings, which %s "
+                  "needs",
                   TOLD[told].what, cli->command->name);
     mt_hint(err, "what it can answer: %s", TOLD[told].verbs);
     return MT_FORMAT;

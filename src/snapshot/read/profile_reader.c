@@ -69,6 +69,7 @@ struct profile {
     MT_VEC(uint32_t) open;   /* spans of all threads that have not ended, indexes of moments */
     MT_VEC(uint32_t) frames; /* scratch */
     double base_us;          /* what times count from, since the epoch */
+    bool bare;               /* a memory event has no address or no sums */
 };
 
 /* The wanted keys of an event or of its "args" into v, those it lacks stay NONE. */
@@ -97,9 +98,11 @@ static bool take_memory(struct profile *p, struct moment *m, const struct mt_val
     struct mt_value v[N];
     take_keys(p->b, args, KEYS, N, v);
     if (v[BYTES].kind != MT_VALUE_INT || v[DEVICE].kind != MT_VALUE_INT || v[DEVICE].u.i < 0 ||
-        v[BYTES].u.i == 0 || v[BYTES].u.i == INT64_MIN) {
+        v[BYTES].u.i == 0 || v[BYTES].u.i == INT64_MIN ||
+        (v[TYPE].kind == MT_VALUE_INT && v[TYPE].u.i == 0)) {
         return true; /* of the host, or nothing */
     }
+    p->bare |= v[ADDR].kind != MT_VALUE_INT || v[RESERVED].kind != MT_VALUE_INT;
     m->kind = MOMENT_MEMORY;
     m->bytes = v[BYTES].u.i;
     m->addr = count(&v[ADDR]);
@@ -270,6 +273,11 @@ static enum mt_status read_trace(struct mt_builder *b, const struct mt_value *to
         status = mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
                          "a trace without memory events of a GPU (torch.profiler writes them with "
                          "profile_memory=True)");
+    }
+    if (status == MT_OK && p.bare) {
+        status = mt_fail(err, MT_FORMAT, MT_NO_OFFSET,
+                         "a trace whose memory events have no addresses or no sums, as of old "
+                         "releases: they do not tell what is alive");
     }
     status = status == MT_OK ? mt_told_build(b, &told, err) : status;
     mt_vec_release(&p.moments);

@@ -127,6 +127,44 @@ static enum mt_status hint_logs(struct reading *r)
         "snapshots come from torch.cuda.memory._dump_snapshot(); logs go to memtool triage");
 }
 
+/* What follows the bracket that closes in the first line: JSON goes on with ',' or ends. */
+static bool is_prefix(struct mt_str line)
+{
+    const char *close = memchr(line.p,
+                               line.p[0] == '['   ? ']'
+                               : line.p[0] == '(' ? ')'
+                                                  : '>',
+                               line.n);
+    size_t at = close ? (size_t)(close - line.p) + 1 : line.n;
+    while (at < line.n && line.p[at] == ' ') {
+        at++;
+    }
+    return at < line.n && !strchr(",]}<\r\n", line.p[at]);
+}
+
+bool mt_text_is_log(struct mt_str head)
+{
+    size_t at = 0;
+    head.n = head.n < 4096 ? head.n : 4096;
+    if (head.n == 0 || memchr(head.p, '\0', head.n)) {
+        return false;
+    }
+    while (at < head.n && strchr(" \t\r\n", head.p[at])) {
+        at++;
+    }
+    const char *end = memchr(head.p + at, '\n', head.n - at);
+    struct mt_str line = {head.p + at, end ? (size_t)(end - head.p) - at : head.n - at};
+    return line.n > 0 && (unsigned char)line.p[0] != 0x80 && line.p[0] != '{' &&
+           (!strchr("[(<", line.p[0]) || is_prefix(line));
+}
+
+static bool reads_as_log(struct reading *r)
+{
+    return mt_text_is_log((struct mt_str){(const char *)r->in.at, mt_input_left(&r->in)});
+}
+
+#define NO_SNAPSHOT_BUT_TEXT "not a memory snapshot (it is text, as of a log)"
+
 static enum mt_status not_a_snapshot(struct reading *r)
 {
     const uint8_t *p = r->in.at;
@@ -142,8 +180,13 @@ static enum mt_status not_a_snapshot(struct reading *r)
             return mt_hint(r->err, "%s -dc FILE | memtool VERB -", PACKED[i].program);
         }
     }
-    mt_fail(r->err, MT_FORMAT, 0,
-            "not a memory snapshot (neither pickle nor JSON; it begins with byte 0x%02x)", p[0]);
+    if (reads_as_log(r)) {
+        mt_fail(r->err, MT_FORMAT, MT_NO_OFFSET, NO_SNAPSHOT_BUT_TEXT);
+    } else {
+        mt_fail(r->err, MT_FORMAT, 0,
+                "not a memory snapshot (neither pickle nor JSON; it begins with byte 0x%02x)",
+                p[0]);
+    }
     return hint_logs(r);
 }
 
@@ -171,10 +214,12 @@ static bool may_be_log(struct reading *r)
 
 /* "[rank0]: ...", a line of JSON a message, a dictionary that Python printed: these begin like JSON
  * or like an old pickle, and what is wrong with them as such helps nobody. */
-static enum mt_status refuse_log(struct reading *r)
+static enum mt_status refuse_log(struct reading *r, bool text)
 {
     struct mt_error *err = r->err;
-    if (strncmp(err->text, "not a memory", 12) != 0) {
+    if (text) {
+        (void)mt_fail(err, MT_FORMAT, MT_NO_OFFSET, NO_SNAPSHOT_BUT_TEXT);
+    } else if (strncmp(err->text, "not a memory", 12) != 0) {
         char why[sizeof err->text];
         memcpy(why, err->text, sizeof why);
         (void)mt_fail(err, MT_FORMAT, err->offset, "not a memory snapshot (%.200s)", why);
@@ -334,7 +379,7 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     if (layer == LAYER_JSON && starts(r->in.at, mt_input_left(&r->in), "\xef\xbb\xbf", 3)) {
         r->in.at += 3;
     }
-    bool log = may_be_log(r);
+    bool log = may_be_log(r), text = log && reads_as_log(r);
     enum mt_status status =
         layer == LAYER_JSON ? mt_json_read(&r->in, m) : mt_pickle_read(&r->in, m, &r->source);
     if (status == MT_OK && layer == LAYER_PICKLE) {
@@ -343,7 +388,7 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     log = log && mt_builder_n_events(m->builder) == 0 && m->schema.segments.n == 0 &&
           r->in.failure.code == MT_OK;
     if (status == MT_FORMAT && log) {
-        return refuse_log(r);
+        return refuse_log(r, text);
     }
     if (status != MT_OK && can_salvage(r, status)) {
         status = salvage(r, m);
@@ -358,7 +403,7 @@ static enum mt_status run_reader(struct reading *r, struct mt_machine *m, enum l
     }
     status = status == MT_OK && !done ? mt_machine_finish(m) : status;
     log = log && !done;
-    return status == MT_FORMAT && log ? refuse_log(r) : status;
+    return status == MT_FORMAT && log ? refuse_log(r, text) : status;
 }
 
 /* What was being read at the damage is the last key of the top, since all writers write one after

@@ -40,4 +40,8 @@ enum mt_status mt_snapshot_read_memory(const void *p, size_t n, size_t chunk,
                                        const struct mt_read_options *o, struct mt_snapshot *out,
                                        struct mt_error *err) MT_NODISCARD;
 
+/* Whether the head of a file that is no snapshot reads as text of people or programs, and not as
+ * the beginning of JSON, a page or a pickle: "[rank0]: step 1" and "(Engine pid=7) INFO" do. */
+bool mt_text_is_log(struct mt_str head);
+
 #endif

@@ -139,6 +139,7 @@ static enum mt_status read_file(struct mt_cli *cli, const struct mt_common *comm
         return read_log(x, f, err);
     }
     x->has_snapshot = true;
+    MT_TRY(mt_cli_check_told(cli, &x->snapshot, err));
     return take_settings(x, err);
 }
 

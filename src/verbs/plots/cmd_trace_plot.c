@@ -277,7 +277,8 @@ static bool limit_of(const struct subject *u, struct mt_limit_range *limit)
 {
     const struct mt_timeline *t = &u->timeline;
     uint64_t granted = u->own_look ? u->look.reserved_peak : t->reserved_peak;
-    return mt_timeline_limit(t, granted, limit);
+    return mt_source_has_reserved(&u->replay.snapshot->source) &&
+           mt_timeline_limit(t, granted, limit);
 }
 
 /* What is in use elsewhere on the device is not known, so the line says what it is the sum of. With
@@ -311,7 +312,7 @@ static struct mt_trace_panel panel_of(const struct plot *p, const struct subject
     if (set->per_alloc) {
         panel.per_alloc = set->common.limit > 0 ? (size_t)set->common.limit : SHAPES;
     }
-    if (panel.capacity == 0 && t->ooms.n > 0) {
+    if (panel.capacity == 0 && t->ooms.n > 0 && mt_source_has_reserved(&panel.snapshot->source)) {
         capacity_from_oom(&panel, u);
     }
     return panel;

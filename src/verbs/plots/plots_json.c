@@ -21,14 +21,15 @@ static void put_band(struct mt_put *p, cJSON *bands, const struct mt_timeline_re
     }
 }
 
-static void put_oom(struct mt_put *p, cJSON *ooms, const struct mt_timeline_oom *oom)
+static void put_oom(struct mt_put *p, cJSON *ooms, const struct mt_timeline_oom *oom,
+                    bool reserved_known)
 {
     cJSON *o = mt_put_object(p, ooms, NULL);
     mt_put_u64(p, o, "event", oom->event);
     mt_put_u64(p, o, "size_bytes", oom->asked);
     mt_put_known(p, o, "device_free_bytes", oom->device_free != MT_FREE_UNKNOWN, oom->device_free);
     mt_put_u64(p, o, "live_bytes", oom->live);
-    mt_put_u64(p, o, "reserved_bytes", oom->reserved);
+    mt_put_known(p, o, "reserved_bytes", reserved_known, oom->reserved);
 }
 
 /* As in simulate/1. */
@@ -41,14 +42,15 @@ static void put_limit(struct mt_put *p, cJSON *device, const struct mt_limit_ran
     mt_put_known(p, o, "below_bytes", known, limit->below);
 }
 
-static void put_sample(struct mt_put *p, cJSON *samples, const struct mt_timeline *t, size_t i)
+static void put_sample(struct mt_put *p, cJSON *samples, const struct mt_timeline *t, size_t i,
+                       bool reserved_known)
 {
     const struct mt_timeline_sample *s = &t->samples.v[i];
     cJSON *o = mt_put_object(p, samples, NULL);
     mt_put_known(p, o, "event", s->event != SIZE_MAX, s->event);
     mt_put_u64(p, o, "total_bytes", s->total);
     mt_put_u64(p, o, "live_bytes", s->live);
-    mt_put_u64(p, o, "reserved_bytes", s->reserved);
+    mt_put_known(p, o, "reserved_bytes", reserved_known, s->reserved);
     cJSON *values = mt_put_array(p, o, "band_bytes");
     for (size_t b = 0; b < t->bands.n; b++) {
         mt_put_item(p, values, NULL, mt_json_u64_item(t->values[i * t->bands.n + b]));
@@ -86,12 +88,13 @@ static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timel
 {
     const struct mt_timeline *t = result->timeline;
     bool memory = result->subject == MT_TIMELINE_MEMORY;
+    bool reserved = mt_source_has_reserved(&result->snapshot->source);
     cJSON *o = mt_put_object(p, devices, NULL);
     mt_put_i64(p, o, "device", t->device);
     mt_put_text(p, o, "subject", memory ? "memory" : "segments");
     mt_put_u64(p, o, memory ? "peak_requested_bytes" : "peak_bytes", t->peak);
     mt_put_known(p, o, "peak_event", t->peak_event != SIZE_MAX, t->peak_event);
-    mt_put_u64(p, o, "peak_reserved_bytes", t->reserved_peak);
+    mt_put_known(p, o, "peak_reserved_bytes", reserved, t->reserved_peak);
     mt_put_known(p, o, "peak_reserved_event", t->reserved_peak_event != SIZE_MAX,
                  t->reserved_peak_event);
     mt_put_u64(p, o, "events", t->n_events);
@@ -102,7 +105,7 @@ static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timel
     mt_put_bool(p, o, "every_event", t->every_event);
     cJSON *ooms = mt_put_array(p, o, "ooms");
     for (size_t i = 0; i < t->ooms.n; i++) {
-        put_oom(p, ooms, &t->ooms.v[i]);
+        put_oom(p, ooms, &t->ooms.v[i], reserved);
     }
     put_limit(p, o, &result->limit);
     if (result->overlay) {
@@ -114,7 +117,7 @@ static void put_timeline(struct mt_put *p, cJSON *devices, const struct mt_timel
     }
     cJSON *samples = mt_put_array(p, o, "samples");
     for (size_t i = 0; i < t->samples.n; i++) {
-        put_sample(p, samples, t, i);
+        put_sample(p, samples, t, i, reserved);
     }
 }
 

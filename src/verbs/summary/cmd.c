@@ -10,6 +10,7 @@
 #include "verbs/summary/print.h"
 #include "verbs/summary/summary.h"
 #include "cli/course_input.h"
+#include "cli/frame.h"
 #include "cli/logged_input.h"
 
 struct summary_settings {
@@ -86,17 +87,6 @@ static enum mt_status try_log(const char *file, struct input *in, struct mt_erro
     return mt_cli_logged_read(file, &in->text, &in->log, err);
 }
 
-/* A log rather than a damaged snapshot: no NUL at its head, and no opening of JSON or a page. */
-static bool is_text(struct mt_str s)
-{
-    size_t head = s.n < 4096 ? s.n : 4096, at = 0;
-    while (at < head && strchr(" \t\r\n", s.p[at]) && s.p[at]) {
-        at++;
-    }
-    return at < head && !memchr(s.p, '\0', head) && !strchr("{[<(", s.p[at]) &&
-           (unsigned char)s.p[at] != 0x80;
-}
-
 static int open_input(struct mt_cli *cli, const struct mt_common *common, const char *file,
                       struct input *in)
 {
@@ -114,9 +104,11 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
         status = once ? mt_snapshot_read_memory(in->text.p ? in->text.p : "", in->text.n, 0, &o,
                                                 &in->snapshot, &err)
                       : mt_snapshot_read(file, &o, &in->snapshot, &err);
-        if (status == MT_OK) {
-            status = mt_snapshot_follow_trace(&in->snapshot, &err);
-        }
+    }
+    if (status == MT_OK && (mt_cli_check_told(cli, &in->snapshot, &err) != MT_OK ||
+                            mt_snapshot_follow_trace(&in->snapshot, &err) != MT_OK)) {
+        input_release(in);
+        return mt_cli_fail(cli, file, &err);
     }
     if (status == MT_OK) {
         return mt_cli_note_damage(cli, common, file, &in->snapshot) ? 4 : 0;
@@ -130,7 +122,7 @@ static int open_input(struct mt_cli *cli, const struct mt_common *common, const 
     }
     if (may_be_log && (log == MT_LIMIT || log == MT_NOMEM || log == MT_IO)) {
         err = log_err;
-    } else if (may_be_log && is_text(mt_buf_view(&in->text))) {
+    } else if (may_be_log && mt_text_is_log(mt_buf_view(&in->text))) {
         mt_fail(&err, MT_FORMAT, MT_NO_OFFSET, "no table of memory_summary() is in this log");
         mt_hint(&err, "what else it tells of an out-of-memory error: memtool triage %.150s", file);
     } else if (may_be_log && !err.hint[0]) {

@@ -80,15 +80,21 @@ static void size_figure(struct meta *m, size_t i, const char *label, uint64_t by
 static void figures(struct meta *m, const struct mt_device_totals *t)
 {
     const struct mt_counters *c = &t->all;
+    const struct mt_source *source = &m->s->source;
+    size_t n = 0;
     key(m, "figures");
     mt_sink_char(m->sink, '[');
-    size_figure(m, 0, "reserved", c->reserved);
-    size_figure(m, 1, "allocated", c->allocated);
-    size_figure(m, 2, "requested", c->requested);
-    size_figure(m, 3, "free", c->reserved > c->active ? c->reserved - c->active : 0);
-    size_figure(m, 4, "largest hole", c->largest_free);
-    figure(m, 5, "segments", mt_count_text(c->segments).s);
-    figure(m, 6, "events", mt_count_text(t->trace.events).s);
+    if (mt_source_has_reserved(source)) {
+        size_figure(m, n++, "reserved", c->reserved);
+    }
+    size_figure(m, n++, "allocated", c->allocated);
+    if (mt_source_has_pieces(source)) {
+        size_figure(m, n++, "requested", c->requested);
+        size_figure(m, n++, "free", c->reserved > c->active ? c->reserved - c->active : 0);
+        size_figure(m, n++, "largest hole", c->largest_free);
+        figure(m, n++, "segments", mt_count_text(c->segments).s);
+    }
+    figure(m, n++, "events", mt_count_text(t->trace.events).s);
     mt_sink_text(m->sink, "],");
 }
 
@@ -122,7 +128,9 @@ static void peak_and_ooms(struct meta *m, const struct mt_replay *r)
     number(m, "peak_bytes", peak);
     number(m, "start_reserved", r->start_reserved);
     text(m, "peak_text", mt_str_from(mt_size_text(peak, m->o->size).s));
-    text(m, "reserved_peak_text", mt_str_from(mt_size_text(reserved, m->o->size).s));
+    if (mt_source_has_reserved(&m->s->source)) {
+        text(m, "reserved_peak_text", mt_str_from(mt_size_text(reserved, m->o->size).s));
+    }
 }
 
 /* [name (string id), event, 1 = begins | 0 = ends]: the viewer pairs them. */

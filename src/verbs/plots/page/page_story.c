@@ -10,6 +10,11 @@
 static void say(struct mt_page_story *story, const struct mt_trace_panel *p,
                 const struct mt_plot_style *style)
 {
+    if (!mt_source_has_pieces(&p->snapshot->source)) {
+        mt_buf_text(&story->doubt,
+                    "this file tells no segments and no blocks: those shown here are "
+                    "made up from its requests");
+    }
     (void)mt_trace_say_doubt(&story->doubt, p);
     (void)mt_trace_say_growth(&story->growth, style, p, style->size);
     if (p->timeline->ooms.n == 0) {
@@ -70,7 +75,8 @@ enum mt_status mt_page_story_init(struct mt_page_story *story, const struct mt_r
                                    .timeline = &t,
                                    .options = &memory,
                                    .leaks = &leaks};
-        if (t.ooms.n && mt_timeline_limit(&t, t.reserved_peak, &story->limit)) {
+        if (t.ooms.n && mt_source_has_reserved(&r->snapshot->source) &&
+            mt_timeline_limit(&t, t.reserved_peak, &story->limit)) {
             p.limit = story->limit;
         }
         say(story, &p, style);

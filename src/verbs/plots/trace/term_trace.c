@@ -203,9 +203,11 @@ static void put_legend(struct term *t, struct mt_buf *out)
         }
     }
     mt_term_legend_total(t->term, out, l->peak, "TOTAL");
-    mt_term_key(t->term, out, MT_SIGN_LINE,
-                memory ? l->reserved_peak : l->samples.v[l->samples.n - 1].live,
-                memory ? "reserved, at most" : "in use, at the end");
+    if (!memory || mt_source_has_reserved(&t->panel->snapshot->source)) {
+        mt_term_key(t->term, out, MT_SIGN_LINE,
+                    memory ? l->reserved_peak : l->samples.v[l->samples.n - 1].live,
+                    memory ? "reserved, at most" : "in use, at the end");
+    }
     if (l->ooms.n) {
         mt_term_key(t->term, out, MT_SIGN_CROSS, 0, "out of memory");
     }

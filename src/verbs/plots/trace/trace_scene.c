@@ -68,6 +68,9 @@ static void draw_reserved(struct mt_chart *c, bool live)
 {
     const struct mt_timeline *t = c->panel->timeline;
     double last_y = 0;
+    if (!live && !mt_source_has_reserved(&c->panel->snapshot->source)) {
+        return;
+    }
     mt_scene_polyline(c->scene, c->scene->theme->line, 1.5);
     for (size_t i = 0; i < t->samples.n; i++) {
         const struct mt_timeline_sample *s = &t->samples.v[i];

@@ -65,7 +65,8 @@ const char *mt_trace_legend_title(const struct mt_trace_panel *p)
 bool mt_trace_say_doubt(struct mt_buf *b, const struct mt_trace_panel *p)
 {
     const struct mt_timeline *t = p->timeline;
-    bool doubt = p->options->subject == MT_TIMELINE_MEMORY && t->peak > t->reserved_peak;
+    bool doubt = p->options->subject == MT_TIMELINE_MEMORY && t->peak > t->reserved_peak &&
+                 mt_source_has_reserved(&p->snapshot->source);
     if (doubt) {
         mt_buf_text(b, "more is alive than was ever reserved: events or segments are missing here");
     }
@@ -88,12 +89,19 @@ void mt_trace_say_peak(struct mt_buf *b, const struct mt_trace_panel *p, struct 
                       mt_size_text(t->peak, f).s);
         add_moment(b, p, t->peak_event);
     }
-    mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
-                  mt_size_text(t->reserved_peak, f).s);
-    mt_buf_text(b, p->options->subject == MT_TIMELINE_MEMORY && t->peak > t->reserved_peak
-                       ? " \xc2\xb7 "
-                       : "");
-    (void)mt_trace_say_doubt(b, p);
+    if (mt_source_has_reserved(&p->snapshot->source)) {
+        mt_buf_printf(b, " \xc2\xb7 reserved %s%s", t->flat ? "" : "up to ",
+                      mt_size_text(t->reserved_peak, f).s);
+    } else {
+        mt_buf_text(b, " \xc2\xb7 what was reserved is not in this file");
+    }
+    struct mt_buf doubt = {0};
+    if (mt_trace_say_doubt(&doubt, p)) {
+        mt_buf_text(b, " \xc2\xb7 ");
+        mt_buf_str(b, mt_buf_view(&doubt));
+    }
+    b->failed |= doubt.failed;
+    mt_buf_release(&doubt);
     if (p->replay->n > 0) {
         mt_buf_printf(b, " \xc2\xb7 %s %s", mt_count_text(t->last - t->first).s,
                       t->last - t->first == 1 ? "event" : "events");
@@ -178,6 +186,10 @@ void mt_trace_say_why(struct mt_buf *b, const struct mt_trace_panel *p, struct m
 {
     const struct mt_timeline *t = p->timeline;
     const struct mt_timeline_oom *o = &t->ooms.v[t->ooms.n - 1];
+    if (!mt_source_has_pieces(&p->snapshot->source)) {
+        mt_buf_text(b, "What was free in the cache is not in this file");
+        return;
+    }
     b->failed |= !say_free(b, p, &p->replay->events[o->event], o->event, f);
 }
 

@@ -25,7 +25,7 @@ function showFigures(app) {
         box.dataset.figure = name;
         return box;
     };
-    const most = app.device.n ? [['peak', about.peak_text], ['reserved at most', about.reserved_peak_text]] : [];
+    const most = (app.device.n ? [['peak', about.peak_text], ['reserved at most', about.reserved_peak_text]] : []).filter(([, value]) => value);
     const end = app.device.n ? [element('div', 'when', 'at the end:')] : [];
     document.getElementById('figures').replaceChildren(...most.map(figure), ...end, ...(about.figures || []).map(figure));
     document.getElementById('story').replaceChildren(
