@@ -72,7 +72,8 @@ static void hint_input(struct mt_error *err, const char *file)
             n--;
         }
         n = n > 200 ? 200 : n;
-        (void)mt_hint(err, "name the files in it: %.*s/*", (int)n, file);
+        (void)mt_hint(err, "name the files in it: %.*s%s*", (int)n, file,
+                      file[n - 1] == '/' ? "" : "/");
     }
 }
 

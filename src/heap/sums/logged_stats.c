@@ -161,6 +161,7 @@ struct walk {
     size_t path_n, begins[DEEPEST], depth;
     char closes[DEEPEST];
     size_t base; /* how much of the path stands before the keys of memory_stats() */
+    size_t from; /* of a line: where what stands before the next table begins */
 };
 
 /* "allocated_bytes": {"all": {"current": 1; OrderedDict([('all', 1 */
@@ -238,10 +239,12 @@ static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *
         return false;
     }
     if (!w->open) {
-        w->table = (struct mt_logged_table){.line = number,
-                                            .kind = MT_LOGGED_STATS,
-                                            .rank = w->table.rank,
-                                            .step = mt_logged_step(line)};
+        w->table = (struct mt_logged_table){
+            .line = number,
+            .kind = MT_LOGGED_STATS,
+            .rank = w->table.rank,
+            .step = mt_logged_step((struct mt_str){line.p + w->from, line.n - w->from})};
+        w->from = line.n;
         w->n_cells = 0;
         w->open = true;
     }
@@ -254,10 +257,12 @@ static bool read_stats_line(struct walk *w, struct mt_logged *out, struct mt_str
                             size_t number)
 {
     bool ok = true;
+    w->from = 0;
     for (size_t i = 0; ok && i < line.n; i++) {
         struct pair p;
         char c = line.p[i];
         leave(w, c);
+        w->from = c == '}' && w->from ? i + 1 : w->from; /* what ended tells no step of the next */
         if ((c == '"' || c == '\'') && read_pair((struct mt_str){line.p + i, line.n - i}, &p)) {
             if (p.opens) {
                 enter(w, p.key, (struct mt_str){line.p + i + p.length, line.n - i - p.length});

@@ -558,7 +558,8 @@ static enum mt_status open_path(const char *path, int *fd, struct reading *r)
         if (S_ISDIR(st.st_mode)) {
             close(*fd);
             (void)mt_fail(r->err, MT_IO, MT_NO_OFFSET, "is a directory");
-            mt_hint(r->err, "name the files in it: %.200s/*", path);
+            mt_hint(r->err, "name the files in it: %.200s%s*", path,
+                    mt_str_ends(mt_str_from(path), MT_STR("/")) ? "" : "/");
             return MT_IO;
         }
         r->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;

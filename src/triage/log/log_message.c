@@ -313,6 +313,7 @@ unsigned mt_log_message_line(struct mt_log *log, struct mt_str before)
     struct mt_str text = joined(log, &own);
     struct mt_log_message *m = message_of(log, log->now.origin);
     struct mt_multi_hit hit;
+    log->steps.step_known = false;
     if (m) {
         continue_message(log, m);
     }

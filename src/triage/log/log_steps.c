@@ -302,6 +302,14 @@ static struct mt_str key_around(struct mt_str line, size_t at)
     return quoted ? (struct mt_str){line.p + begin, end - begin} : MT_STR("");
 }
 
+/* Looked for once a line, which may hold thousands of figures. */
+static int64_t step_of(struct mt_steps *s, struct mt_str line)
+{
+    s->step = s->step_known ? s->step : mt_step_number(line);
+    s->step_known = true;
+    return s->step;
+}
+
 /* Keys of memory_stats() are no prints of their own: of all that such a line holds, memory in use
  * counts. */
 static bool take_stats(struct mt_steps *s, struct mt_str line, struct mt_str key, uint64_t number,
@@ -313,7 +321,7 @@ static bool take_stats(struct mt_steps *s, struct mt_str line, struct mt_str key
     }
     int64_t bytes = mt_log_integer_at(from(line, behind), &length);
     return !mt_str_equal(key, MT_STR("allocated_bytes.all.current")) || bytes < 0 ||
-           add_sample(s, STATS_PHRASE, mt_step_number(line), (uint64_t)bytes, number, origin);
+           add_sample(s, STATS_PHRASE, step_of(s, line), (uint64_t)bytes, number, origin);
 }
 
 bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
@@ -336,7 +344,7 @@ bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t whi
     if (!size.has_unit && size.has_fraction && size.bytes < 200 * MT_MIB) {
         size.bytes = size.bytes * 1024; /* "memory: 12.3" is meant in GiB */
     }
-    int64_t step = mt_step_number(line);
+    int64_t step = step_of(s, line);
     if (phrase->loose && step < 0 && !size.has_unit) {
         return true; /* a key of some table */
     }

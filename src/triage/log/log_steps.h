@@ -42,11 +42,14 @@ struct mt_steps {
     unsigned rows_left; /* lines after which it is over */
     uint64_t last_line; /* of the latest sample */
     const char *file;   /* name of the log that is read, borrowed */
+    bool step_known;    /* `step` is what the line at hand tells, -1: none */
+    int64_t step;
 };
 
 void mt_steps_release(struct mt_steps *s);
 
-/* The squeezed line holds phrase `which` at `at`: takes the number behind it. False: no memory. */
+/* The squeezed line holds phrase `which` at `at`: takes the number behind it. `step_known` is false
+ * when a line is new. False: no memory. */
 bool mt_steps_take(struct mt_steps *s, struct mt_str line, size_t at, size_t which, uint64_t number,
                    uint64_t origin) MT_NODISCARD;
 
