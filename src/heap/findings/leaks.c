@@ -394,6 +394,65 @@ static bool is_cache(const struct mt_leaks *l, const struct mt_snapshot *s)
     return bytes > l->bytes_per_step / 2;
 }
 
+/* How what one stack keeps arrived. */
+struct arrival {
+    uint64_t count, size; /* of what is alive behind the last whole period; size: of the last one */
+    uint64_t periods;     /* in which some of it was allocated */
+    size_t period;        /* the last of them */
+    bool one_size;
+};
+
+static void count_arrival(struct arrival *x, uint64_t size, size_t period)
+{
+    x->one_size = !x->count || (x->one_size && x->size == size);
+    x->periods += !x->count || x->period != period;
+    x->count++;
+    x->size = size;
+    x->period = period;
+}
+
+/* Whether it came several at a time, as one for each layer, or, all of one size, in fewer than
+ * three of four steps. */
+static bool comes_in_pages(const struct arrival *x, size_t steps)
+{
+    return x->count >= 2 * x->periods || (x->one_size && x->periods * 4 < steps * 3);
+}
+
+/* By row of w->row_of, which numbers the stacks that rise. */
+static void count_arrivals(struct arrival *arrivals, const struct walk *w)
+{
+    const struct mt_leaks *l = w->out;
+    size_t n = mt_periods_count(&l->periods), k = 0;
+    for (uint32_t i = l->periods.bounds.v[0]; i < l->periods.bounds.v[n]; i++) {
+        const struct mt_event *e = &w->r->events[i];
+        k += i >= l->periods.bounds.v[k + 1];
+        if (mt_event_allocates(e) && w->r->partner[i] >= l->periods.bounds.v[n] && passes(w, i)) {
+            count_arrival(&arrivals[w->row_of[e->stack]], e->size, k);
+        }
+    }
+}
+
+/* Whether most of the growth is such. */
+static enum mt_status is_pool(bool *is, const struct walk *w, struct mt_error *err)
+{
+    const struct mt_leaks *l = w->out;
+    struct arrival *arrivals = mt_mem_zalloc(l->stacks.n + 1, sizeof *arrivals);
+    if (!arrivals) {
+        return mt_fail_nomem(err);
+    }
+    count_arrivals(arrivals, w);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < l->stacks.n; i++) {
+        const struct mt_growth *g = &l->stacks.v[i];
+        const struct arrival *x = &arrivals[w->row_of[g->stack]];
+        bytes +=
+            !g->rest && comes_in_pages(x, mt_periods_count(&l->periods)) ? g->bytes_per_step : 0;
+    }
+    *is = bytes > l->bytes_per_step / 2;
+    mt_mem_free(arrivals);
+    return MT_OK;
+}
+
 /* Why growth above the line is no proof of a leak; MT_LEAK_RISES where it is. */
 static enum mt_leak_reason doubt(const struct mt_leaks *l, const struct mt_snapshot *s)
 {
@@ -475,6 +534,18 @@ static void sum_held(const struct walk *w, struct mt_leaks *out)
     out->held_bytes = after > before ? after - before : 0;
 }
 
+/* The walk's rows are needed for it, and growth that is proven so far. */
+static enum mt_status doubt_pool(const struct walk *w, struct mt_leaks *out, struct mt_error *err)
+{
+    bool pool = false;
+    if (out->periods.passes.n && !out->periods.learns) {
+        MT_TRY(is_pool(&pool, w, err));
+    }
+    out->verdict = pool ? MT_LEAK_UNKNOWN : MT_LEAK_YES;
+    out->reason = pool ? MT_LEAK_POOL : MT_LEAK_RISES;
+    return MT_OK;
+}
+
 static enum mt_status analyse(struct walk *w, struct mt_leaks *out, const struct mt_leak_options *o,
                               struct mt_error *err)
 {
@@ -489,7 +560,7 @@ static enum mt_status analyse(struct walk *w, struct mt_leaks *out, const struct
     MT_TRY(judge_stacks(w, out, places, err));
     MT_TRY(judge_rest(w, out, places, err));
     conclude(out, w->s, o);
-    return MT_OK;
+    return out->verdict == MT_LEAK_YES ? doubt_pool(w, out, err) : MT_OK;
 }
 
 /* A fill that does not last is none of a leak: at the end of the trace at least a quarter of what

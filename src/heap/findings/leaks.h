@@ -42,6 +42,9 @@ enum mt_leak_reason {
     MT_LEAK_FILLED, /* something rose and then stayed, and all memory with it: a cache, warm-up */
     MT_LEAK_BELOW_LINE, /* something rises, below the threshold */
     MT_LEAK_RISES,
+    MT_LEAK_POOL, /* in a program that does not learn, one line keeps several tensors per step, or
+                     now and then one of the same size: pages of a cache, and lists that are never
+                     emptied */
     MT_LEAK_GIVEN_BACK, /* it rose in steps of a few events, which the trace outlives: a fill */
     MT_LEAK_REASON_COUNT
 };

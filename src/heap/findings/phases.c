@@ -61,12 +61,19 @@ static void find_evaluation(unsigned char *phases, size_t from, size_t to, bool 
     }
 }
 
-/* From a pass to the next, as long as nothing else comes between. */
-static void mark_evaluation(unsigned char *phases, size_t from, size_t to)
+/* A run of forward events in one function of the program, read from its end. */
+struct forward_run {
+    size_t to;     /* behind its last event */
+    uint64_t site; /* 0: not known yet */
+    bool kept;     /* something of it is alive when the next backward pass begins */
+};
+
+static void close_run(struct forward_run *run, unsigned char *phases, size_t from, bool learned)
 {
-    for (size_t i = from; i < to && phases[i] == MT_PHASE_FORWARD; i++) {
+    for (size_t i = from; run->site && !run->kept && learned && i < run->to; i++) {
         phases[i] = MT_PHASE_EVALUATION;
     }
+    *run = (struct forward_run){.to = from};
 }
 
 /* Passes of which nothing is alive when the next backward pass begins: whatever stands around them,
@@ -76,23 +83,24 @@ static void find_unkept(unsigned char *phases, const struct mt_stack_roles *role
 {
     const struct mt_replay *r = roles->replay;
     size_t k = passes->n;
-    uint32_t backward = MT_NEVER, next = (uint32_t)r->n; /* event of the next one; next pass */
-    bool kept = false;
-    for (size_t i = r->n; k && i-- > 0;) {
-        const struct mt_pass *pass = &passes->v[k - 1];
-        if (mt_event_allocates(&r->events[i]) && phases[i] == MT_PHASE_BACKWARD) {
-            backward = (uint32_t)i;
+    uint32_t backward = MT_NEVER; /* the next allocation of one */
+    struct forward_run run = {.to = r->n};
+    for (size_t i = r->n; i-- > 0;) {
+        const struct mt_stack_role *role = &roles->of[r->events[i].stack];
+        bool alloc = mt_event_allocates(&r->events[i]), forward = phases[i] == MT_PHASE_FORWARD;
+        uint64_t site = alloc && role->role == MT_ROLE_MODULE ? role->site : run.site;
+        bool begins = k && passes->v[k - 1].begin == i + 1;
+        k -= begins;
+        if (!forward || begins || (run.site && site != run.site)) {
+            close_run(&run, phases, i + 1, backward != MT_NEVER);
         }
-        kept |= i < pass->end && mt_event_allocates(&r->events[i]) && r->partner[i] > backward;
-        if (i == pass->begin) {
-            if (!kept && backward != MT_NEVER) {
-                mark_evaluation(phases, i, next);
-            }
-            next = (uint32_t)i;
-            kept = false;
-            k--;
+        if (forward) {
+            run.site = site;
+            run.kept |= alloc && r->partner[i] > backward;
         }
+        backward = alloc && phases[i] == MT_PHASE_BACKWARD ? (uint32_t)i : backward;
     }
+    close_run(&run, phases, 0, backward != MT_NEVER);
 }
 
 unsigned char *mt_phases_of(const struct mt_stack_roles *roles, const struct mt_periods *periods)

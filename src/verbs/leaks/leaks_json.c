@@ -118,10 +118,10 @@ enum mt_status mt_report_leaks_json(const struct mt_report *r, const struct mt_s
                                     const struct mt_leaks_result *x, bool one_line,
                                     struct mt_error *err)
 {
-    static const char *const REASON[] = {"no_events",  "no_period", "one_pass",  "too_short",
-                                         "fill",       "layers",    "regrown",   "cache",
-                                         "outweighed", "held",      "flat",      "filled",
-                                         "below_line", "rises",     "given_back"};
+    static const char *const REASON[] = {"no_events",  "no_period", "one_pass", "too_short",
+                                         "fill",       "layers",    "regrown",  "cache",
+                                         "outweighed", "held",      "flat",     "filled",
+                                         "below_line", "rises",     "pool",     "given_back"};
     struct mt_put p = {0};
     cJSON *root = mt_json_begin(r, "leaks/1");
     mt_put_text(&p, root, "verdict", mt_leak_verdict_id(x->leaks->verdict));

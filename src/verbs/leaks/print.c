@@ -22,6 +22,10 @@ static const char *const PLAIN_REASONS[MT_LEAK_REASON_COUNT] = {
                         "grows so, and so does a tensor that is appended to",
     [MT_LEAK_CACHE] = "what grows is kept by lines that are called a cache; one that fills with "
                       "each token grows so, and so does one that is never emptied",
+    [MT_LEAK_POOL] =
+        "one line keeps several tensors per step, or now and then one of the same size, "
+        "and nothing is learned from them; a cache that is paged grows so, and so does "
+        "a list that is never emptied",
     [MT_LEAK_OUTWEIGHED] =
         "some lines hold more from step to step, but live memory as a whole falls",
     [MT_LEAK_FLAT] = "what stays alive from step to step does not grow",
@@ -489,7 +493,7 @@ static bool more_would_tell(enum mt_leak_reason reason)
 {
     return reason == MT_LEAK_NO_PERIOD || reason == MT_LEAK_ONE_PASS ||
            reason == MT_LEAK_TOO_SHORT || reason == MT_LEAK_LAYERS || reason == MT_LEAK_REGROWN ||
-           reason == MT_LEAK_CACHE;
+           reason == MT_LEAK_CACHE || reason == MT_LEAK_POOL;
 }
 
 static void print_advice(const struct mt_report *r, const struct mt_snapshot *s,
