@@ -318,8 +318,9 @@ START_TEST(of_this_program)
          "GiB)\n",
          {"Give the program less"},
          {"torch"}},
-        {"Ultralytics 8.0\nengine/trainer: batch=280, imgsz=480\n" FULL,
-         {"yolo train"},
+        {"Ultralytics 8.0\nengine/trainer: batch=280, imgsz=480\ntorch.OutOfMemoryError: CUDA out "
+         "of memory. Tried to allocate 1.00 GiB.\n",
+         {"yolo train batch=140"},
          {"nbs keeps"}},
         {"Epoch 1, step 340, loss: 0.3\nRuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR\n",
          {"STEP See first whether the card fills up"},
