@@ -270,7 +270,7 @@ static void say_activations(struct mt_estimate_term *t, const struct mt_summing 
                  in_flight(x));
     }
     snprintf(t->doubt, sizeof t->doubt,
-             "least: fused norms and MLP; most: keys and values repeated for each head%s%s",
+             "least: fused norms and MLP; most: norms in fp32, shared keys and values repeated%s%s",
              o->eager ? ", attention twice in fp32" : "",
              o->lora ? ", adapters with dropout in fp32" : "");
 }
