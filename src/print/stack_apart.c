@@ -23,43 +23,87 @@ static int compare_rows(const void *a, const void *b)
     return names ? names : compare_stacks(&x->of, &y->of);
 }
 
-static void describe(struct mt_buf *b, const struct mt_stack_of *x,
-                     const struct mt_stack_difference *d, const struct mt_report *r)
+/* What is said of a stack of the group. */
+struct told {
+    struct mt_stack_of of;
+    struct mt_buf words;
+};
+
+static void describe(struct told *x, const struct mt_stack_difference *d, const struct mt_report *r)
 {
-    const struct mt_stack *k = &x->s->stacks[x->stack];
-    mt_buf_reset(b);
+    const struct mt_snapshot *s = x->of.s;
+    const struct mt_stack *k = &s->stacks[x->of.stack];
     if (d->frame < k->n) {
-        mt_buf_text(b, ", differs at ");
-        mt_frame_label(b, x->s, x->s->stack_frames[k->first + d->frame], r);
+        mt_buf_text(&x->words, ", differs at ");
+        mt_frame_label(&x->words, s, s->stack_frames[k->first + d->frame], r);
     }
-    if (!d->alone) {
-        mt_buf_printf(b, ", %u frames deep", (unsigned)k->n);
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    const struct told *x = *(struct told *const *)a, *y = *(struct told *const *)b;
+    return mt_str_compare(mt_buf_view(&x->words), mt_buf_view(&y->words));
+}
+
+/* Those of which the same is said: their depths tell them apart, if anything does. */
+static void add_depths(struct told **sorted, size_t n)
+{
+    qsort(sorted, n, sizeof *sorted, compare_words);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && compare_words(&sorted[i], &sorted[end]) == 0;) {
+            end++;
+        }
+        for (size_t k = i; end - i > 1 && k < end; k++) {
+            const struct mt_stack_of *of = &sorted[k]->of;
+            mt_buf_printf(&sorted[k]->words, ", %u frames deep",
+                          (unsigned)of->s->stacks[of->stack].n);
+        }
     }
+}
+
+static bool describe_all(struct told *told, size_t n, const struct mt_report *r)
+{
+    struct mt_stack_of *of = mt_mem_zalloc(n, sizeof *of);
+    struct mt_stack_difference *differ = mt_mem_zalloc(n, sizeof *differ);
+    struct told **sorted = mt_mem_zalloc(n, sizeof *sorted);
+    for (size_t i = 0; of && i < n; i++) {
+        of[i] = told[i].of;
+    }
+    bool ok = of && differ && sorted && mt_stack_differences(of, n, differ);
+    for (size_t i = 0; ok && i < n; i++) {
+        describe(&told[i], &differ[i], r);
+        sorted[i] = &told[i];
+    }
+    if (ok) {
+        add_depths(sorted, n);
+    }
+    mt_mem_free(sorted);
+    mt_mem_free(differ);
+    mt_mem_free(of);
+    return ok;
 }
 
 /* The rows of one name; those of the same stack are one. */
 static bool tell_group(const struct mt_named_stack *rows, size_t n, const struct mt_report *r,
                        mt_apart_fn *say, void *arg)
 {
-    struct mt_stack_of *of = mt_mem_zalloc(n, sizeof *of);
-    struct mt_stack_difference *differ = mt_mem_zalloc(n, sizeof *differ);
-    struct mt_buf b = {0};
+    struct told *told = mt_mem_zalloc(n, sizeof *told);
     size_t stacks = 0;
-    for (size_t i = 0; of && i < n; i++) {
+    for (size_t i = 0; told && i < n; i++) {
         if (i == 0 || compare_stacks(&rows[i].of, &rows[i - 1].of) != 0) {
-            of[stacks++] = rows[i].of;
+            told[stacks++].of = rows[i].of;
         }
     }
-    bool ok = of && differ && (stacks < 2 || mt_stack_differences(of, stacks, differ));
+    bool ok = told && (stacks < 2 || describe_all(told, stacks, r));
     for (size_t i = 0, at = 0; ok && stacks > 1 && i < n; i++) {
-        at += compare_stacks(&rows[i].of, &of[at]) != 0;
-        describe(&b, &of[at], &differ[at], r);
-        say(arg, rows[i].row, &b);
+        at += compare_stacks(&rows[i].of, &told[at].of) != 0;
+        say(arg, rows[i].row, &told[at].words);
     }
-    ok &= !b.failed;
-    mt_buf_release(&b);
-    mt_mem_free(differ);
-    mt_mem_free(of);
+    for (size_t i = 0; i < stacks; i++) {
+        ok &= !told[i].words.failed;
+        mt_buf_release(&told[i].words);
+    }
+    mt_mem_free(told);
     return ok;
 }
 
