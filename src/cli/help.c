@@ -90,6 +90,9 @@ int mt_cli_unknown_verb(struct mt_cli *cli, const char *name)
     if (!near && access(name, R_OK) == 0) {
         return file_for_verb(cli, name);
     }
+    if (!near && strpbrk(name, "./")) {
+        return mt_cli_usage(cli, "no verb and no file is named '%.60s'", name);
+    }
     return near ? mt_cli_usage(cli, "unknown verb '%.60s' — did you mean '%s'?", name, near)
                 : mt_cli_usage(cli, "unknown verb '%.60s'", name);
 }

@@ -28,12 +28,23 @@ static bool looks_like_snapshot(const char *path)
                mt_str_find(name, MT_STR(".txt")) == SIZE_MAX;
     }
     return n && (head[0] == 0x80 || memchr("P{<(]}", head[0], 6) ||
-                 (head[0] == '[' && (head[1] == '{' || head[1] == ']')) ||
+                 (head[0] == '[' && memchr("{]", head[1], 2)) ||
+                 (head[0] == '[' && head[1] == '[' && memchr("-0123456789[", head[2], 12)) ||
                  memcmp(head, RMM, sizeof head) == 0);
+}
+
+/* "rank3.pickle" */
+static bool names_rank(const char *path)
+{
+    struct mt_str name = mt_str_basename(mt_str_from(path));
+    size_t at = mt_str_find(name, MT_STR("rank")), digit = at + sizeof "rank" - 1;
+    digit += at != SIZE_MAX && digit < name.n && strchr("_-.", name.p[digit]);
+    return at != SIZE_MAX && digit < name.n && name.p[digit] >= '0' && name.p[digit] <= '9';
 }
 
 struct named {
     size_t files, folders, snapshots;
+    size_t ranks;   /* of the snapshots, by their names */
     size_t figures; /* of the snapshots: memory_stats() as JSON */
     bool report;    /* --json and the like: one report, not two */
 };
@@ -53,6 +64,7 @@ static void look_at(struct named *x, const char *arg)
     x->folders += folder;
     bool snapshot = !folder && looks_like_snapshot(arg);
     x->snapshots += snapshot;
+    x->ranks += snapshot && names_rank(arg);
     x->figures += snapshot && mt_cli_is_logged(arg);
 }
 
@@ -68,7 +80,8 @@ size_t mt_cli_obvious_verbs(char *const *args, size_t n, const char *verbs[2])
     }
     bool one = x.files == 1 && x.snapshots == 1;
     const char *more = x.figures ? "stats" : "peak";
-    verbs[0] = x.folders               ? "ranks"
+    bool job = x.ranks > 2 && x.ranks == x.files;
+    verbs[0] = x.folders || job        ? "ranks"
                : x.snapshots < x.files ? "triage"
                : x.files > 1           ? (x.figures ? "leaks" : "compare")
                : one && x.report       ? more
