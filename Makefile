@@ -145,6 +145,14 @@ check-unit: $(UNIT_TESTS) ## run the unit tests
 check-cli: $(BUILD)/memtool ## run the golden tests of the command line
 	$(Q)MEMTOOL=$(BUILD)/memtool scripts/run-cli
 
+# Slow under a sanitizer, and the same sentences.
+.PHONY: check-sentences
+check-sentences: $(BUILD)/memtool ## check what the verbs print about testdata by a second reader, in Python
+	$(Q)PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/sentences/sentences --memtool $(BUILD)/memtool testdata
+ifeq ($(VARIANT),release)
+CHECK_MORE += 'PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/sentences/sentences --memtool $(BUILD)/memtool testdata'
+endif
+
 .PHONY: check-asan
 check-asan: ## run all tests under the address and undefined-behaviour sanitizers
 	+$(Q)CK_FORK=no ASAN_OPTIONS=allocator_may_return_null=1 CLI_TIMEOUT=900 \
