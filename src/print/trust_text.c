@@ -31,8 +31,14 @@ static void say_starts_late(const struct saying *x)
 
 static void say_ring(const struct saying *x)
 {
-    mt_buf_printf(x->b, "the recording overflowed and kept the last %s events; ",
+    mt_buf_printf(x->b, "the recording overflowed and kept the last %s events",
                   mt_count_text(x->fact->first).s);
+    if (x->fact->count == 0) {
+        mt_buf_printf(x->b, " of device %" PRId32 "; what came before them is not in the file",
+                      x->fact->device);
+        return;
+    }
+    mt_buf_text(x->b, "; ");
     say_before(x);
     mt_buf_printf(x->b, " %s older (record with a larger max_entries to see more)",
                   x->one ? "is" : "are");

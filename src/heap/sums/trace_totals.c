@@ -12,6 +12,7 @@
  */
 #include "heap/sums/trace_totals.h"
 #include "heap/walk/cut_trace.h"
+#include "snapshot/model/settings.h"
 #include "snapshot/model/device_segments.h"
 #include "support/checked.h"
 #include "support/hash.h"
@@ -126,6 +127,7 @@ static void find_start(struct scan *c, struct mt_device_totals *d, const struct 
     c->t.ghost_bytes = ghost_bytes > 0 ? (uint64_t)ghost_bytes : 0;
     c->t.start_reserved = before > 0 ? (uint64_t)before : 0;
     c->t.whole = true;
+    c->t.complete &= !mt_settings_overflowed(s, c->t.events);
     c->t.retries_known = c->t.complete && !c->doubt;
     if (mt_trace_is_cut(s, d->device) && !s->source.followed) { /* the segments are later */
         c->t.complete = c->t.retries_known = false;

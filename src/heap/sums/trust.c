@@ -102,13 +102,15 @@ static void check_start(struct checker *c)
 {
     for (size_t i = 0; i < c->t->devices.n; i++) {
         const struct mt_device_totals *d = &c->t->devices.v[i];
-        if (d->trace.ghosts == 0 || d->trace.events <= 1) {
+        bool overflowed = mt_settings_overflowed(c->s, d->trace.events);
+        if ((d->trace.ghosts == 0 && !overflowed) || d->trace.events <= 1) {
             continue;
         }
         struct mt_trace trace = mt_device_trace(c->s, d->device);
         uint8_t first = c->s->events[trace.first].action;
-        bool ring = mt_source_has_pieces(&c->s->source) &&
-                    (is_round(d->trace.events) || first == MT_ACTION_FREE_COMPLETED);
+        bool ring =
+            overflowed || (mt_source_has_pieces(&c->s->source) &&
+                           (is_round(d->trace.events) || first == MT_ACTION_FREE_COMPLETED));
         add(c,
             (struct mt_trust_fact){ring ? MT_TRUST_RING_OVERFLOW : MT_TRUST_STARTS_LATE, d->device,
                                    d->trace.ghosts, d->trace.ghost_bytes, d->trace.events});

@@ -113,3 +113,13 @@ struct mt_torch_rules mt_settings_rules(const struct mt_snapshot *s)
     mt_settings_get(s, 0, &settings);
     return settings.rules;
 }
+
+bool mt_settings_overflowed(const struct mt_snapshot *s, size_t events)
+{
+    const struct mt_value *dict = s->settings ? &s->values[s->settings] : NULL;
+    const struct mt_value *v = dict ? mt_value_find(s, dict, "trace_alloc_overflowed") : NULL;
+    const struct mt_value *most = dict ? mt_value_find(s, dict, "trace_alloc_max_entries") : NULL;
+    bool short_of_it =
+        most && most->kind == MT_VALUE_INT && most->u.i > 0 && events < (uint64_t)most->u.i;
+    return v && v->kind == MT_VALUE_BOOL && v->u.i && events > 0 && !short_of_it;
+}

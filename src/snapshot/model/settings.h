@@ -30,6 +30,10 @@ void mt_settings_get(const struct mt_snapshot *s, mt_torch_release release,
 /* The rules that its allocator followed, as mt_settings_get finds them. */
 struct mt_torch_rules mt_settings_rules(const struct mt_snapshot *s);
 
+/* Whether the file says that its recording overflowed, and a trace of `events` is one that did:
+ * what came before it was not kept. */
+bool mt_settings_overflowed(const struct mt_snapshot *s, size_t events);
+
 /* The release that s names, else of those that can have written it the nearest to `wanted`, within
  * those known. */
 mt_torch_release mt_settings_release(const struct mt_snapshot *s, mt_torch_release wanted);

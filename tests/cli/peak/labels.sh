@@ -2,7 +2,7 @@
 # Labels: what the program said (the annotation of a block goes before the text at its allocation),
 # regions of torch.compile, nodes of its graphs and of the backward pass, and the forward pass.
 cd "$TESTDATA/good" || exit 1
-for by in label region node; do "$MEMTOOL" peak --by $by newest.pickle | sed -n '5,$p'; done
+for by in label region node; do "$MEMTOOL" peak --by $by newest.pickle | sed -n '6,$p'; done
 "$MEMTOOL" peak --by node backward_thread48.pickle | grep MiB
 "$MEMTOOL" peak --by label --json newest.pickle | grep '"name"'
 "$MEMTOOL" peak --label expert newest.pickle | grep param
