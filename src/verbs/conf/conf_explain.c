@@ -153,6 +153,7 @@ void mt_conf_refused(struct mt_error *err, const char *verb, const char *text,
     if (conf->valid) {
         (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET,
                       "%s: --conf '%s': only the native backend is simulated", verb, text);
+        mt_hint(err, "memtool %s --help lists the options", verb);
         return;
     }
     (void)mt_fail(err, MT_USAGE, MT_NO_OFFSET, "%s: --conf '%s': PyTorch %d.%d refuses it: %s",
