@@ -23,19 +23,36 @@ static int compare_rows(const void *a, const void *b)
     return names ? names : compare_stacks(&x->of, &y->of);
 }
 
-/* What is said of a stack of the group. */
+/* What is said of a stack of the group, whose rows have the name. */
 struct told {
     struct mt_stack_of of;
+    const char *name;
     struct mt_buf words;
 };
 
+/* Whether the name ends with the function that the text ends with: "train.py:76 main (step)". */
+static bool ends_alike(struct mt_str name, struct mt_str text, size_t function)
+{
+    return function && text.n > function && name.n >= function + 2 && name.p[name.n - 1] == ')' &&
+           name.p[name.n - function - 2] == '(' && text.p[text.n - function - 1] == ' ' &&
+           memcmp(name.p + name.n - 1 - function, text.p + text.n - function, function) == 0;
+}
+
+/* The frame, without its function where the name of the rows has it. */
 static void describe(struct told *x, const struct mt_stack_difference *d, const struct mt_report *r)
 {
     const struct mt_snapshot *s = x->of.s;
     const struct mt_stack *k = &s->stacks[x->of.stack];
+    struct mt_buf *b = &x->words;
     if (d->frame < k->n) {
-        mt_buf_text(&x->words, ", differs at ");
-        mt_frame_label(&x->words, s, s->stack_frames[k->first + d->frame], r);
+        uint32_t frame = s->stack_frames[k->first + d->frame];
+        size_t function = mt_frame_function(s, &s->frames[frame]).n;
+        mt_buf_text(b, ", differs at ");
+        mt_frame_label(b, s, frame, r);
+        if (ends_alike(mt_str_from(x->name), mt_buf_view(b), function)) {
+            b->n -= function + 1;
+            b->p[b->n] = '\0';
+        }
     }
 }
 
@@ -91,6 +108,7 @@ static bool tell_group(const struct mt_named_stack *rows, size_t n, const struct
     size_t stacks = 0;
     for (size_t i = 0; told && i < n; i++) {
         if (i == 0 || compare_stacks(&rows[i].of, &rows[i - 1].of) != 0) {
+            told[stacks].name = rows[i].name;
             told[stacks++].of = rows[i].of;
         }
     }

@@ -53,10 +53,11 @@ static void print_head(const struct mt_report *r, const struct mt_frag *f,
     static const char *const CLASS[] = {"normal", "work on it", "act"};
     static const enum mt_color COLOR[] = {MT_COLOR_GOOD, MT_COLOR_WARN, MT_COLOR_BAD};
     bool cached = is_mostly_cached(f);
+    bool at_the_end = f->at == MT_AT_END && f->n_events && f->events_done == f->n_events;
     enum mt_color color = cached ? MT_COLOR_WARN : COLOR[f->class];
     mt_report_line(
-        r, 2, "%sDevice %" PRId32 ": %s of %s reserved are not allocated%s, %.1f %%: %s%s%s",
-        mt_color_begin(r, MT_COLOR_HEAD), f->device,
+        r, 2, "%sDevice %" PRId32 "%s: %s of %s reserved are not allocated%s, %.1f %%: %s%s%s",
+        mt_color_begin(r, MT_COLOR_HEAD), f->device, at_the_end ? " at the end" : "",
         mt_report_size(r, f->reserved - f->allocated).s, mt_report_size(r, f->reserved).s,
         mt_color_end(r), 100 * f->fragmentation, mt_color_begin(r, color),
         cached ? "mostly cached, not cut up" : CLASS[f->class], mt_color_end(r));
