@@ -198,6 +198,13 @@ static void say_free(struct mt_triage *t, enum mt_verdict verdict)
         mt_evidence_add(t, "Intel GPUs refuse a single allocation of 4 GiB and more by default.");
         return;
     }
+    if (f->notes && f->notes->said[MT_SAID_ADDRESS_SPACE].known) {
+        mt_evidence_add(t,
+                        "An expandable segment did not get the %s of address space that it "
+                        "reserves: the driver may have failed for want of that, not of memory.",
+                        size((uint64_t)f->notes->said[MT_SAID_ADDRESS_SPACE].first).s);
+        return;
+    }
     if (f->free - f->room.need > margin(f->room.need)) {
         mt_evidence_add(t,
                         "More is free than was asked for and no limit is printed. %s reads "

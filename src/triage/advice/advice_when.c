@@ -363,6 +363,11 @@ bool mt_if_spilled(const struct mt_advisor *a)
     return incident(a)->spilled && is_backend(a, "cuda");
 }
 
+bool mt_if_no_address_space(const struct mt_advisor *a)
+{
+    return said(a, MT_SAID_ADDRESS_SPACE);
+}
+
 bool mt_if_native_or_unsaid(const struct mt_advisor *a)
 {
     return is_native(a) || is_backend(a, "");

@@ -29,6 +29,7 @@ bool mt_if_cache_unknown(const struct mt_advisor *a);
 bool mt_if_ggml_other(const struct mt_advisor *a);
 bool mt_if_data_parallel(const struct mt_advisor *a);
 bool mt_if_spilled(const struct mt_advisor *a);
+bool mt_if_no_address_space(const struct mt_advisor *a);
 bool mt_if_native_or_unsaid(const struct mt_advisor *a);
 bool mt_if_has_visible(const struct mt_advisor *a);
 bool mt_if_hint_empty_cache(const struct mt_advisor *a);
