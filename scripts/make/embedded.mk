@@ -27,6 +27,7 @@ check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromi
 .PHONY: check-page
 check-page: $(BUILD)/memtool ## the page's modules without a browser: its states are those of segment_plot
 	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/page/state_tests.mjs
+	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/page/verbs_tests.mjs
 
 # The Python files that capture gives to its child.
 
