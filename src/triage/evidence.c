@@ -475,6 +475,18 @@ static void say_settings(struct mt_triage *t)
     }
 }
 
+/* Servers and image tools are libraries to whom runs them. */
+static void say_place(struct mt_triage *t)
+{
+    const struct mt_incident *i = t->facts.incident;
+    enum mt_program_kind k = mt_program_kind(t->facts.program);
+    bool own = k == MT_PROGRAM_KIND_UNKNOWN || k == MT_PROGRAM_KIND_TRAINING ||
+               k == MT_PROGRAM_KIND_INFERENCE;
+    if (i->place[0] && own && strcmp(i->framework, "torch") == 0) {
+        mt_evidence_add(t, "By the traceback its own code stood at %s.", i->place);
+    }
+}
+
 /* Several attempts of one program that fail although each asks for less. */
 static void say_attempts(struct mt_triage *t, const struct mt_triage_result *r)
 {
@@ -526,5 +538,6 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
         say_device_used(t);
         say_settings(t);
         say_attempts(t, r);
+        say_place(t);
     }
 }

@@ -131,6 +131,13 @@ enum mt_phase {
 const char *mt_phase_id(enum mt_phase p);
 const char *mt_phase_words(enum mt_phase p);
 
+/* What the innermost lines of the traceback in front of a message build. */
+enum mt_cause {
+    MT_CAUSE_NONE,
+    MT_CAUSE_ATTENTION, /* the scores of every pair of tokens */
+    MT_CAUSE_LOGITS     /* tokens x vocabulary */
+};
+
 /* What kind of event a message reports. */
 enum mt_incident_kind {
     MT_KIND_OOM,      /* a GPU allocation failed */
@@ -196,6 +203,8 @@ struct mt_incident {
     const char *own_process; /* "printed", "inferred" or NULL */
     int64_t step;            /* of the last step print before it, -1: none */
     enum mt_phase phase;     /* what the program was doing */
+    enum mt_cause cause;     /* what it was building */
+    const char *place;       /* "sim.py:52 (pairwise)": its own code, by the traceback; "" */
     const char *program;     /* "vllm", "deepspeed", ... or "" */
     struct mt_str text;      /* the message's first line, cleaned; raw bytes of the input */
     enum mt_verdict verdict;

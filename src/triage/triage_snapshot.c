@@ -283,6 +283,7 @@ struct mt_incident mt_shot_incident(const struct mt_shot *shot)
                             .device = shot->device,
                             .step = -1,
                             .phase = MT_PHASE_NONE,
+                            .place = "",
                             .program = "",
                             .text = shot->oom ? MT_STR("the out-of-memory event of the trace")
                                               : MT_STR("no out-of-memory event in the trace")};

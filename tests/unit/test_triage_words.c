@@ -252,6 +252,10 @@ START_TEST(warm_up_is_not_profiling)
 }
 END_TEST
 
+#define OOM_SHORT                                                                                  \
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "   \
+    "capacity of 79.11 GiB of which 1.20 GiB is free. Of the allocated memory 77.50 GiB is "       \
+    "allocated by PyTorch, and 0.12 GiB is reserved by PyTorch but unallocated.\n"
 #define FULL                                                                                       \
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total "   \
     "capacity of 39.39 GiB of which 512.00 MiB is free. Including non-PyTorch memory, this "       \
@@ -330,5 +334,43 @@ START_TEST(of_this_program)
 }
 END_TEST
 
-UNIT_MAIN("triage words", where_and_when, ranks_on_one_card, of_this_program, whose_memory,
-          who_killed_it, look_alikes, no_event, figures_beside, warm_up_is_not_profiling)
+/* The line of its own code, and what its innermost lines build; a word further up is neither. */
+START_TEST(where_it_stood)
+{
+    static const struct words CASES[] = {
+        {"Traceback (most recent call last):\n  File \"/w/sim.py\", line 52, in pairwise\n"
+         "    d = torch.cdist(x, y)\n  File "
+         "\"/x/lib/python3.11/site-packages/torch/functional.py\", "
+         "line 1336, in cdist\n    return _VF.cdist(x1, x2, p, None)\n"
+         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 GiB. GPU 0 has a "
+         "total "
+         "capacity of 39.15 GiB of which 10.00 GiB is free.\n",
+         {"its own code stood at sim.py:52 (pairwise)", "Look at sim.py:52 (pairwise) and print"},
+         {"functional.py"}},
+        {"Traceback (most recent call last):\n  File \"/w/train.py\", line 9, in <module>\n"
+         "    trainer.train()\n  File \"/x/site-packages/transformers/models/llama/m.py\", line "
+         "192, "
+         "in eager_attention_forward\n    attn_weights = softmax(attn_weights)\n" OOM_SHORT,
+         {"attn_implementation='sdpa'", "stood at train.py:9."},
+         {"logits"}},
+        {"  File \"/w/train.py\", line 9, in f\n    logits = model(ids).logits.float()\n" OOM_SHORT,
+         {"lm_head(part)"},
+         {"pairs of tokens"}},
+        {"  File \"/w/train.py\", line 9, in f\n    logits = model(ids)\n  File \"/w/m.py\", line "
+         "3, in "
+         "forward\n    x = self.conv(x)\n    y = self.norm(x)\n    z = y + x\n" OOM_SHORT,
+         {"m.py:3 (forward)"},
+         {"vocabulary"}},
+        {"[rank0]:   File \"/w/a.py\", line 1, in zero\n[rank1]:   File \"/w/b.py\", line 2, in "
+         "one\n"
+         "[rank0]: " OOM_SHORT,
+         {"a.py:1 (zero)"},
+         {"b.py"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", where_it_stood, where_and_when, ranks_on_one_card, of_this_program,
+          whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
+          warm_up_is_not_profiling)

@@ -149,6 +149,14 @@ static bool place_load_smaller(const struct mt_advisor *a, struct mt_buf *out)
     return true;
 }
 
+static bool place_fused_attention(const struct mt_advisor *a, struct mt_buf *out)
+{
+    mt_buf_text(out, mt_advice_said(a, MT_SAID_TRANSFORMERS)
+                         ? "AutoModelForCausalLM.from_pretrained(NAME, attn_implementation='sdpa')"
+                         : "torch.nn.functional.scaled_dot_product_attention(q, k, v)");
+    return true;
+}
+
 /* What keeps the budget of a serving engine from being computed. */
 static bool place_lacking(const struct mt_advisor *a, struct mt_buf *out)
 {
@@ -175,7 +183,8 @@ static bool place_torch_module(const struct mt_advisor *a, struct mt_buf *out)
         MT_STR_INIT(#name), place_##name                                                           \
     }
 const struct mt_place MT_COMMAND_PLACES[] = {
-    PLACE(batch_option), PLACE(eval_batch_option), PLACE(shard_command), PLACE(checkpoint_command),
-    PLACE(load_smaller), PLACE(torch_module),      PLACE(lacking),
+    PLACE(batch_option),       PLACE(eval_batch_option), PLACE(shard_command),
+    PLACE(checkpoint_command), PLACE(load_smaller),      PLACE(torch_module),
+    PLACE(fused_attention),    PLACE(lacking),
 };
 const size_t MT_COMMAND_PLACES_N = MT_COUNT(MT_COMMAND_PLACES);

@@ -470,6 +470,16 @@ bool mt_if_batch_may_fall(const struct mt_advisor *a)
                             : !mt_if_batch_is_one(a);
 }
 
+bool mt_if_attention_unfused(const struct mt_advisor *a)
+{
+    return incident(a)->cause == MT_CAUSE_ATTENTION && !mt_if_before_torch_2_1(a);
+}
+
+bool mt_if_logits_failed(const struct mt_advisor *a)
+{
+    return incident(a)->cause == MT_CAUSE_LOGITS;
+}
+
 bool mt_if_many_steps(const struct mt_advisor *a)
 {
     return incident(a)->step > 100 && !a->facts->leak;

@@ -90,6 +90,8 @@ bool mt_if_library_failed(const struct mt_advisor *a);
 bool mt_if_linux_other(const struct mt_advisor *a);
 bool mt_if_linux_torch(const struct mt_advisor *a);
 bool mt_if_lora_unquantized(const struct mt_advisor *a);
+bool mt_if_attention_unfused(const struct mt_advisor *a);
+bool mt_if_logits_failed(const struct mt_advisor *a);
 bool mt_if_many_steps(const struct mt_advisor *a);
 bool mt_if_may_be_own(const struct mt_advisor *a);
 bool mt_if_may_expand_for_holes(const struct mt_advisor *a);

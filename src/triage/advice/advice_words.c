@@ -303,6 +303,12 @@ static bool place_asker_line(const struct mt_advisor *a, struct mt_buf *out)
     return put_words(out, a->facts->asker_is_line ? a->facts->asker : NULL);
 }
 
+static bool place_the_line(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const char *place = a->facts->incident->place;
+    return put_words(out, place[0] ? place : "the line that raised it");
+}
+
 static bool place_pin(const struct mt_advisor *a, struct mt_buf *out)
 {
     return put_words(out, a->facts->pin);
@@ -395,6 +401,12 @@ static bool place_on_hip(const struct mt_advisor *a, struct mt_buf *out)
 {
     (void)out;
     return mt_facts_backend_is(a->facts, "hip");
+}
+
+static bool place_trainer(const struct mt_advisor *a, struct mt_buf *out)
+{
+    (void)out;
+    return a->facts->program == MT_PROGRAM_TRAINER;
 }
 
 /* What is meant is of 2.1 and later; an era that is not known is taken for it. */
@@ -505,6 +517,8 @@ const struct mt_place MT_WORD_PLACES[] = {
     PLACE(on_hip),
     PLACE(torch_seen),
     PLACE(modern_torch),
+    PLACE(trainer),
+    PLACE(the_line),
     PLACE(no_graph),
     PLACE(numpy_map),
     PLACE(pod_limit),

@@ -54,6 +54,8 @@ struct mt_log_message {
     struct mt_buf first;         /* the first line, cleaned */
     struct mt_phase_state phase; /* from the lines before */
     int64_t step;
+    char place[96]; /* as of the incident; raw bytes of the log */
+    enum mt_cause cause;
 };
 
 struct mt_log {
@@ -109,6 +111,9 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err) MT_NODISCARD
 
 /* log_phase.c: phase and step from the raw lines in front of a message. */
 void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m);
+
+/* log_place.c: place and cause from the raw text in front of a message. */
+void mt_log_place_take(struct mt_log_message *m, struct mt_str before);
 
 /* Words that mark a line for another reader. */
 enum mt_log_mark { MT_MARK_SUMMARY, MT_MARK_CONF, MT_MARK_COUNT };

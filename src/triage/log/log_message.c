@@ -38,6 +38,8 @@ static struct mt_incident incident_of(const struct mt_log_message *m, const char
                                 .device = -1,
                                 .origin = m->origin,
                                 .step = m->step,
+                                .cause = m->cause,
+                                .place = "",
                                 .program = "",
                                 .text = mt_buf_view(&m->first)};
 }
@@ -80,7 +82,9 @@ static void close_message(struct mt_log *log, struct mt_log_message *m)
     } else if (log->incidents.list.n > before) {
         struct mt_incident *kept = &log->incidents.list.v[index];
         kept->text = mt_arena_copy(log->arena, kept->text.p, kept->text.n);
-        log->no_memory |= kept->text.p == NULL;
+        kept->place = mt_arena_copy(log->arena, m->place, strlen(m->place)).p;
+        log->no_memory |= kept->text.p == NULL || kept->place == NULL;
+        kept->place = kept->place ? kept->place : "";
     }
 }
 

@@ -245,4 +245,5 @@ void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_mess
     m->phase = (struct mt_phase_state){0};
     take_phase(&m->phase, before, &log->no_memory);
     m->step = nearest_step(before, &log->no_memory);
+    mt_log_place_take(m, before);
 }
