@@ -137,6 +137,15 @@ static bool laws_suffice(const struct mt_fit *f, const struct mt_fit_run *out)
     return is_small_at(f, base->size, base->reserved) && is_small_at(f, out->size, out->reserved);
 }
 
+/* Whoever fits reserves no more than the bounds let it. */
+static void cap(const struct mt_fit_question *q, struct mt_fit_run *out)
+{
+    const uint64_t bounds[] = {q->limit, q->capacity};
+    for (size_t i = 0; i < MT_COUNT(bounds); i++) {
+        out->high = bounds[i] && out->high > bounds[i] ? bounds[i] : out->high;
+    }
+}
+
 /* The range is no smaller than what the recordings bear out. */
 static void add_margin(const struct mt_fit *f, struct mt_fit_run *out)
 {
@@ -171,6 +180,9 @@ static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_f
     }
     if (fits && neighbours && is_far(f, size)) {
         status = try_neighbours(&a, err);
+    }
+    if (fits) {
+        cap(q, out);
     }
     mt_sim_set_sizes(f->sim, NULL);
     return status;

@@ -211,7 +211,7 @@ static enum mt_status print_growing(const struct mt_report *r, const struct mt_f
     if (!t) {
         return mt_fail_nomem(err);
     }
-    mt_table_column(t, "A UNIT", MT_RIGHT);
+    mt_table_column(t, "PER UNIT", MT_RIGHT);
     mt_table_column(t, "CALLS", MT_RIGHT);
     mt_table_column(t, "WHERE", MT_LEFT);
     for (size_t i = 0; i < n && i < MT_FIT_GROWING; i++) {
@@ -221,7 +221,7 @@ static enum mt_status print_growing(const struct mt_report *r, const struct mt_f
         mt_fit_label(&b, v, rows[i].stack, r);
         mt_table_buf(t, &b);
     }
-    title(r, "grows fastest (bytes that one call grows by a unit):");
+    title(r, "grows fastest (bytes by which one call grows per unit):");
     enum mt_status status = n ? mt_table_print(t, r, 2, err) : MT_OK;
     mt_buf_release(&b);
     mt_table_free(t);
