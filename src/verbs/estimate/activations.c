@@ -262,7 +262,7 @@ static void say_activations(struct mt_estimate_term *t, const struct mt_summing 
     const struct mt_estimate_options *o = x->o;
     int n = snprintf(
         t->formula, sizeof t->formula,
-        "batch %" PRIu64 " x sequence %" PRIu64 "%s%s x %" PRIu64 " layers x %s B a token%s",
+        "batch %" PRIu64 " x sequence %" PRIu64 "%s%s x %" PRIu64 " layers x %s B per token%s",
         o->batch, o->sequence, o->cp > 1 ? " / CP " : "", o->cp > 1 ? mt_count_text(o->cp).s : "",
         s->n, mt_count_text(s->kept_a_token).s, again[o->recompute]);
     if (o->pp > 1 && n > 0 && (size_t)n < sizeof t->formula) {

@@ -80,7 +80,7 @@ static void print_head(const struct mt_report *r, const struct mt_estimate_answe
     struct mt_sentence s = {0};
     mt_sentence_add(&s, "%s parameters", mt_count_text(m->params).s);
     if (m->active < m->params) {
-        mt_sentence_add(&s, ", %s active for a token", mt_count_text(m->active).s);
+        mt_sentence_add(&s, ", %s active per token", mt_count_text(m->active).s);
     }
     if (m->left_out) {
         mt_sentence_add(&s, ", without %" PRIu64 " layer%s of multi-token prediction", m->left_out,
@@ -97,7 +97,7 @@ static void print_states(const struct mt_report *r, const struct mt_estimate_ans
 {
     const struct mt_estimate *e = a->e;
     struct mt_sentence s = {0};
-    mt_sentence_add(&s, "model states: %s (%.1f GB), %.4g B a parameter",
+    mt_sentence_add(&s, "model states: %s (%.1f GB), %.4g B per parameter",
                     mt_report_size(r, e->states_all).s, (double)e->states_all / GB,
                     a->m->params ? (double)e->states_all / (double)a->m->params : 0);
     if (e->states != e->states_all) {

@@ -306,6 +306,9 @@ static void add_weights(struct mt_summing *x, const struct sums *s)
     } else if (x->o->zero == 3 && !x->o->inference && !s->unit) {
         snprintf(t->doubt, sizeof t->doubt,
                  "whole layers are gathered for use, and no layers are known");
+    } else if (!m->dtype_said && m->dtype == MT_FP32 && !m->quant.method) {
+        snprintf(t->doubt, sizeof t->doubt,
+                 "the config names no dtype: fp32 is what PyTorch then makes; --dtype sets it");
     }
 }
 

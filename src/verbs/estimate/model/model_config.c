@@ -303,11 +303,10 @@ void mt_model_set_dtype(struct mt_model *m, enum mt_dtype dtype, bool twice)
 {
     if (mt_dtype_bits(dtype) < 16) {
         mt_quant_force(m, dtype, twice);
-    } else if (m->quant.method) {
+    } else {
         m->quant = (struct mt_quant){0};
         m->dtype = dtype;
-    } else {
-        m->dtype = dtype;
+        m->dtype_said = true;
     }
     m->stored = 0; /* the files hold something else */
     m->counted = 0;
