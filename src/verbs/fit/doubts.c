@@ -139,6 +139,28 @@ static void points(struct finder *f)
     keep(f, "beyond_recordings", &s);
 }
 
+/* The recordings show how their own peak grows, and not that of another part of the program. */
+static void elsewhere(struct finder *f)
+{
+    const struct mt_fit_answer *a = &f->v->answers[0];
+    const struct mt_fit_run *moved = NULL;
+    uint32_t base = mt_fit_peak_stack(f->v->fit);
+    struct mt_sentence s = {0};
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const struct mt_fit_run *run = &a->runs[i];
+        bool is = run->known && run->peak_stack != base;
+        moved = is && (!moved || run->size < moved->size) ? run : moved;
+    }
+    if (!moved) {
+        return;
+    }
+    mt_sentence_add(&s, "most is in use at another call than in the recordings: at %s %llu at %s, ",
+                    f->v->what, (unsigned long long)moved->size, label(f, moved->peak_stack));
+    mt_sentence_add(&s, "recorded at %s; no recording bears out what that part needs",
+                    label(f, base));
+    keep(f, "peak_elsewhere", &s);
+}
+
 enum mt_status mt_fit_doubts_find(struct mt_fit_doubts *d, const struct mt_report *r,
                                   const struct mt_fit_report *v, struct mt_error *err)
 {
@@ -146,6 +168,7 @@ enum mt_status mt_fit_doubts_find(struct mt_fit_doubts *d, const struct mt_repor
     unknown_calls(&f);
     recordings(&f);
     off(&f);
+    elsewhere(&f);
     points(&f);
     mt_buf_release(&f.b);
     return f.failed ? mt_fail_nomem(err) : MT_OK;

@@ -63,6 +63,7 @@ static enum mt_status replay(struct mt_fit *f, size_t i, int32_t device, mt_torc
     mt_sim_run_release(&run);
     if (i == f->base && status == MT_OK) {
         f->sim = sim;
+        f->peak_stack = run.of_trace ? 0 : mt_sim_stack_of(sim, run.allocated_peak_event);
     } else {
         mt_sim_free(sim);
     }
@@ -216,6 +217,11 @@ void mt_fit_off(const struct mt_fit *f, double *low, double *high)
 struct mt_str mt_fit_conf(const struct mt_fit *f)
 {
     return mt_sim_conf(f->sim);
+}
+
+uint32_t mt_fit_peak_stack(const struct mt_fit *f)
+{
+    return f->peak_stack;
 }
 
 const struct mt_fit_stack *mt_fit_unknown(const struct mt_fit *f, size_t *n)

@@ -80,6 +80,8 @@ size_t mt_fit_base(const struct mt_fit *f); /* index of the recording whose call
 /* How many calls have each law. */
 const size_t *mt_fit_laws(const struct mt_fit *f);
 struct mt_str mt_fit_conf(const struct mt_fit *f); /* the recorded settings */
+/* The call at which most is in use in the base; 0: not known. */
+uint32_t mt_fit_peak_stack(const struct mt_fit *f);
 /* Stacks of calls without a law, the largest first; then those that grow fastest. Borrowed. */
 const struct mt_fit_stack *mt_fit_unknown(const struct mt_fit *f, size_t *n);
 const struct mt_fit_stack *mt_fit_growing(const struct mt_fit *f, size_t *n);
@@ -90,6 +92,7 @@ struct mt_fit_run {
     uint64_t reserved, requested; /* bytes, peaks */
     uint64_t low, high;           /* bytes, of the reserved peak */
     enum mt_sim_verdict verdict;  /* under the limit; UNKNOWN: a library's choice decides */
+    uint32_t peak_stack;          /* of the base: the call at which most is in use */
     uint64_t refused;             /* bytes of the first request that is refused; 0: none */
     uint32_t refused_stack;       /* of the base */
 };

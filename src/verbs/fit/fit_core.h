@@ -34,6 +34,7 @@ struct mt_fit {
     size_t base;
     uint32_t *match[MT_FIT_RECORDINGS]; /* base call -> call, NO_CALL; NULL: the same index */
     struct mt_sim *sim;                 /* of the base */
+    uint32_t peak_stack;                /* of the base's replay */
     uint8_t *laws;                      /* enum mt_fit_law of each call of the base */
     uint8_t *mispaired; /* by call: a recording + 1 whose call is another, 0: none */
     uint32_t *like;     /* the call whose law holds for it; mostly itself */

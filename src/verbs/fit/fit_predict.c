@@ -15,6 +15,7 @@ struct asked {
 
 struct peaks {
     uint64_t reserved, requested;
+    uint32_t stack;
     bool refused;
     uint64_t refused_size;
     uint32_t refused_stack;
@@ -29,6 +30,7 @@ static enum mt_status run_once(const struct asked *a, enum mt_device_order order
     uint32_t stack = run.ooms.n ? mt_sim_stack_of(a->fit->sim, run.ooms.v[0].event) : 0;
     *peaks = (struct peaks){.reserved = run.peak.reserved,
                             .requested = (uint64_t)run.stats.stat[MT_STAT_REQUESTED_BYTES][0].peak,
+                            .stack = mt_sim_stack_of(a->fit->sim, run.allocated_peak_event),
                             .refused = run.n_ooms > 0,
                             .refused_size = run.ooms.n ? run.ooms.v[0].size : 0,
                             .refused_stack = stack};
@@ -72,6 +74,7 @@ static enum mt_status try_orders(const struct asked *a, struct mt_error *err)
             if (g == GUESS_MIDDLE && o == likely) {
                 a->out->reserved = p.reserved;
                 a->out->requested = p.requested;
+                a->out->peak_stack = p.stack;
             }
         }
     }
@@ -192,7 +195,7 @@ enum mt_status mt_fit_predict(struct mt_fit *f, uint64_t size, const struct mt_f
                               struct mt_fit_run *out, struct mt_error *err)
 {
     MT_TRY(predict(f, size, q, true, out, err));
-    if (!laws_suffice(f, out)) {
+    if (!laws_suffice(f, out) || (out->verdict == MT_SIM_FITS && !out->known)) {
         out->verdict = MT_SIM_UNKNOWN;
     }
     return MT_OK;
