@@ -7,6 +7,7 @@
 #include "heap/findings/period.h"
 #include "heap/stacks/filter.h"
 #include "support/checked.h"
+#include "support/units.h"
 
 const char *mt_moment_name(enum mt_moment_kind kind)
 {
@@ -54,6 +55,12 @@ static enum mt_status find_time(const struct mt_replay *r, const struct mt_momen
     *done = 0;
     while (*done < r->n && r->events[*done].time_us <= until) {
         ++*done;
+    }
+    if (*done == 0 || (*done == r->n && until > r->events[r->n - 1].time_us)) {
+        return mt_fail(err, MT_NOT_FOUND, MT_NO_OFFSET,
+                       "--at %s: the trace of device %" PRId32 " lasts %s, and this is %s it",
+                       m->text ? m->text : "", r->device, mt_duration_text(mt_replay_span_us(r)).s,
+                       *done ? "behind" : "before");
     }
     return MT_OK;
 }

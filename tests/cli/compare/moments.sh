@@ -12,3 +12,6 @@ cp "$TESTDATA/good/no_traces.pickle" d.pickle
 "$MEMTOOL" compare -n 1 d.pickle b.pickle | head -n 1
 "$MEMTOOL" compare --at oom a.pickle b.pickle || echo "exit $?"
 "$MEMTOOL" compare --segments --at peak a.pickle b.pickle || echo "exit $?"
+# A time that was not recorded is refused.
+"$MEMTOOL" compare --at 1h a.pickle b.pickle || echo "exit $?"
+"$MEMTOOL" stats --at 2020-01-01T00:00:00 a.pickle || echo "exit $?"
