@@ -26,16 +26,31 @@ static size_t changed_rows(const struct mt_diff *d)
 
 /* ---- text ---- */
 
+/* "+12.3 %"; of 4 B that became 1 GiB nobody reads the per cent. */
+static struct mt_size_text share_text(int64_t change, uint64_t before)
+{
+    enum { MANY = 1000 };
+    struct mt_size_text text;
+    double x = (double)change / (double)before;
+    if (x < MANY) {
+        snprintf(text.s, sizeof text.s, "%+.1f %%", 100.0 * x);
+    } else {
+        snprintf(text.s, sizeof text.s, "over x%d", MANY);
+    }
+    return text;
+}
+
 static struct mt_size_text change_text(const struct mt_report *r, const struct mt_diff_row *row)
 {
     struct mt_size_text text = {""};
     bool word = row->status == MT_DIFF_NEW || row->status == MT_DIFF_GONE;
+    int64_t change = mt_diff_delta(row->before, row->after);
     if (word && !r->separator) {
         snprintf(text.s, sizeof text.s, "%s", mt_diff_status_word(row->status));
+    } else if (row->before && !word && r->separator) {
+        snprintf(text.s, sizeof text.s, "%.6f", (double)change / (double)row->before);
     } else if (row->before && !word) {
-        double x = (double)mt_diff_delta(row->before, row->after) / (double)row->before;
-        snprintf(text.s, sizeof text.s, r->separator ? "%.6f" : "%+.1f %%",
-                 r->separator ? x : 100.0 * x);
+        text = share_text(change, row->before);
     }
     return text;
 }
@@ -273,7 +288,7 @@ static void say_change(const struct mt_report *r, const struct mt_comparison *c)
     mt_sentence_add(&b, "change  %s%s%s", mt_color_begin(r, MT_COLOR_HEAD),
                     mt_report_delta(r, live).s, mt_color_end(r));
     if (d->before) {
-        mt_sentence_add(&b, " (%+.1f %%)", 100.0 * (double)live / (double)d->before);
+        mt_sentence_add(&b, " (%s)", share_text(live, d->before).s);
     }
     mt_sentence_add(&b, ": %s %zu new, %zu gone, %zu changed, %zu the same",
                     c->options->by == MT_BY_STACK ? "stacks" : "rows", d->by_status[MT_DIFF_NEW],
