@@ -2,6 +2,7 @@
 /* ranks: the files of many ranks side by side, and which one is odd. */
 #include <string.h>
 
+#include "cli/card_figures.h"
 #include "cli/course_input.h"
 #include "cli/output/flame_picture.h"
 #include "support/mem.h"
@@ -13,6 +14,7 @@ struct ranks_settings {
     struct mt_common common;
     double threshold_pct;
     uint64_t capacity;
+    const char *smi_file;
     int64_t world;
     struct mt_rank_grid grid;
     struct mt_filter filter;
@@ -30,6 +32,8 @@ static const struct mt_option OPTIONS[] = {
                 "memory of each device: tells the headroom of each rank, and, at an OOM, memory "
                 "held outside its process",
                 .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_TEXT(0, "nvidia-smi", AT(smi_file), "FILE",
+                "what nvidia-smi printed, which tells the memory of the devices"),
     MT_OPT_INT(0, "world-size", AT(world), "N", 1, 1e6,
                "how many ranks the job has: names those without a file", .common = true),
     MT_OPT_INT(0, "pp", AT(grid.pp), "N", 1, 1e6,
@@ -126,7 +130,7 @@ static int print(struct mt_gathering *g, const struct ranks_settings *x, char **
     if (code == 0) {
         const struct mt_plot_format *picture = mt_flame_format(&x->common);
         struct mt_rank_picture what = {
-            .ranks = &g->ranks, .result = &result, .capacity = x->capacity};
+            .ranks = &g->ranks, .result = &result, .capacity = g->options.capacity};
         status = picture       ? mt_rank_picture_write(&r, picture, &what, &err)
                  : r.json      ? mt_report_ranks_json(&r, &g->ranks, &result, &err)
                  : r.separator ? mt_report_ranks_csv(&r, &g->ranks, &err)
@@ -181,6 +185,34 @@ static void note_moments(const struct mt_gathering *g, char **files, size_t n)
     mt_mem_free(sorted);
 }
 
+/* Of several cards only a size that all have: the program may have numbered them otherwise. */
+static uint64_t common_total(const struct mt_smi *smi)
+{
+    uint64_t total = smi->gpus.n ? smi->gpus.v[0].total : 0;
+    for (size_t i = 0; i < smi->gpus.n; i++) {
+        const struct mt_smi_gpu *gpu = &smi->gpus.v[i];
+        total = gpu->total_known && gpu->total == total ? total : 0;
+    }
+    return total;
+}
+
+static int find_capacity(struct mt_cli *cli, const struct ranks_settings *x, uint64_t *capacity)
+{
+    struct mt_card_input card;
+    const struct mt_card_settings named = {.smi_file = x->smi_file};
+    int code = mt_card_input_read(cli, &named, &card);
+    if (code == 0 && card.figures.smi && !*capacity) {
+        *capacity = common_total(card.figures.smi);
+        if (!*capacity) {
+            mt_cli_note(cli, &x->common,
+                        "%s: it does not tell one memory of all cards: give --capacity",
+                        x->smi_file);
+        }
+    }
+    mt_card_input_release(&card);
+    return code;
+}
+
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
 {
     const struct ranks_settings *x = settings;
@@ -189,8 +221,11 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
         .common = &x->common,
         .filter = &x->filter,
         .options = {.capacity = x->capacity, .curves = mt_flame_format(&x->common) != NULL}};
-    note_moments(&g, files, n_files);
-    int code = gather(&g, x, files, n_files);
+    int code = find_capacity(cli, x, &g.options.capacity);
+    if (code == 0) {
+        note_moments(&g, files, n_files);
+        code = gather(&g, x, files, n_files);
+    }
     mt_gather_release(&g);
     return code;
 }

@@ -46,14 +46,19 @@ static bool is_odd(const struct mt_ranks_result *x, size_t index)
     return false;
 }
 
-static bool any_headroom(const struct mt_ranks *ranks)
+/* Columns that are only there where some rank has something in them. */
+struct columns {
+    bool stage, headroom;
+};
+
+static struct columns columns_of(const struct mt_ranks *ranks)
 {
+    struct columns x = {0};
     for (size_t i = 0; i < ranks->ranks.n; i++) {
-        if (ranks->ranks.v[i].knows_headroom) {
-            return true;
-        }
+        x.stage |= ranks->ranks.v[i].stage >= 0;
+        x.headroom |= ranks->ranks.v[i].knows_headroom;
     }
-    return false;
+    return x;
 }
 
 static void headroom_cell(struct mt_table *t, const struct mt_rank *rank)
@@ -67,13 +72,17 @@ static void headroom_cell(struct mt_table *t, const struct mt_rank *rank)
     }
 }
 
-static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
-                     const struct mt_ranks_result *x, size_t index)
+static void rank_row(struct mt_table *t, struct columns columns, const struct mt_rank *rank,
+                     bool odd)
 {
-    const struct mt_rank *rank = &ranks->ranks.v[index];
     struct mt_buf file = {0};
     mt_text_safe(&file, mt_str_basename(rank->file));
     mt_table_cell(t, "%" PRId64, rank->rank);
+    if (columns.stage && rank->stage >= 0) {
+        mt_table_cell(t, "%" PRId64, rank->stage);
+    } else if (columns.stage) {
+        mt_table_cell(t, "-");
+    }
     for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
         figure_cell(t, rank, k);
     }
@@ -82,19 +91,21 @@ static void rank_row(struct mt_table *t, const struct mt_ranks *ranks,
     } else {
         mt_table_delta(t, rank->bytes_per_step);
     }
-    if (any_headroom(ranks)) {
+    if (columns.headroom) {
         headroom_cell(t, rank);
     }
-    bool odd = is_odd(x, index);
     mt_table_cell_color(t, odd ? MT_COLOR_BAD : MT_COLOR_NONE, "%s", odd ? "odd" : "");
     mt_table_buf(t, &file);
     mt_buf_release(&file);
 }
 
 static void range_row(struct mt_table *t, const struct mt_ranks_result *x, const char *what,
-                      size_t offset, bool headroom)
+                      size_t offset, struct columns columns)
 {
     mt_table_cell(t, "%s", what);
+    if (columns.stage) {
+        mt_table_cell(t, "%s", "");
+    }
     for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
         const struct mt_rank_range *range = &x->figure[k];
         const uint64_t values[] = {range->min, range->median, range->max};
@@ -106,30 +117,36 @@ static void range_row(struct mt_table *t, const struct mt_ranks_result *x, const
             mt_table_size(t, values[offset]);
         }
     }
-    for (int empty = headroom ? 4 : 3; empty > 0; empty--) {
+    for (int empty = columns.headroom ? 4 : 3; empty > 0; empty--) {
         mt_table_cell(t, "%s", "");
     }
 }
 
-static struct mt_table *new_table(bool headroom)
+#define FIGURE_NAMES "peak_requested_bytes,reserved_bytes,allocated_bytes,ooms,bytes_per_step,"
+
+static struct mt_table *new_table(struct columns columns)
 {
+    static const char *const NAMES[2][2] = {
+        {"rank," FIGURE_NAMES ",file", "rank," FIGURE_NAMES "headroom_bytes,,file"},
+        {"rank,stage," FIGURE_NAMES ",file", "rank,stage," FIGURE_NAMES "headroom_bytes,,file"}};
     struct mt_table *t = mt_table_new();
-    if (t) {
-        mt_table_column(t, "RANK", MT_RIGHT);
-        for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
-            mt_table_column(t, headings[k], MT_RIGHT);
-        }
-        mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
-        if (headroom) {
-            mt_table_column(t, "HEADROOM", MT_RIGHT);
-        }
-        mt_table_column(t, "", MT_LEFT);
-        mt_table_column(t, "FILE", MT_LEFT);
-        mt_table_names(t, headroom ? "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,"
-                                     "ooms,bytes_per_step,headroom_bytes,,file"
-                                   : "rank,peak_requested_bytes,reserved_bytes,allocated_bytes,"
-                                     "ooms,bytes_per_step,,file");
+    if (!t) {
+        return NULL;
     }
+    mt_table_column(t, "RANK", MT_RIGHT);
+    if (columns.stage) {
+        mt_table_column(t, "STAGE", MT_RIGHT);
+    }
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+        mt_table_column(t, headings[k], MT_RIGHT);
+    }
+    mt_table_column(t, "GROWTH/STEP", MT_RIGHT);
+    if (columns.headroom) {
+        mt_table_column(t, "HEADROOM", MT_RIGHT);
+    }
+    mt_table_column(t, "", MT_LEFT);
+    mt_table_column(t, "FILE", MT_LEFT);
+    mt_table_names(t, NAMES[columns.stage][columns.headroom]);
     return t;
 }
 
@@ -149,8 +166,8 @@ static void print_unknown_growth(const struct mt_report *r, const struct mt_rank
 static enum mt_status print_table(const struct mt_report *r, const struct mt_ranks *ranks,
                                   const struct mt_ranks_result *x, struct mt_error *err)
 {
-    bool headroom = any_headroom(ranks);
-    struct mt_table *t = new_table(headroom);
+    struct columns columns = columns_of(ranks);
+    struct mt_table *t = new_table(columns);
     if (!t) {
         return mt_fail_nomem(err);
     }
@@ -159,21 +176,26 @@ static enum mt_status print_table(const struct mt_report *r, const struct mt_ran
     for (size_t i = 0; i < n; i++) {
         bool odd = is_odd(x, i);
         if ((odd || plain) && shown < limit) {
-            rank_row(t, ranks, x, i);
+            rank_row(t, columns, &ranks->ranks.v[i], odd);
             shown++;
             plain -= odd ? 0 : 1;
         }
     }
     mt_table_rule(t);
-    range_row(t, x, "min", 0, headroom);
-    range_row(t, x, "median", 1, headroom);
-    range_row(t, x, "max", 2, headroom);
+    range_row(t, x, "min", 0, columns);
+    range_row(t, x, "median", 1, columns);
+    range_row(t, x, "max", 2, columns);
     enum mt_status status = mt_table_print(t, r, 2, err);
     mt_table_free(t);
     if (shown < n) {
         fprintf(r->out, "  [%zu others, -n 0 shows all]\n", n - shown);
     }
     print_unknown_growth(r, ranks);
+    if (!columns.headroom) {
+        mt_report_line(r, 4,
+                       "  Headroom: not known; --capacity or --nvidia-smi tells the memory of "
+                       "the devices.");
+    }
     return status;
 }
 
@@ -507,13 +529,13 @@ enum mt_status mt_report_ranks_json(const struct mt_report *r, const struct mt_r
 enum mt_status mt_report_ranks_csv(const struct mt_report *r, const struct mt_ranks *ranks,
                                    struct mt_error *err)
 {
-    static const struct mt_ranks_result none = {0};
-    struct mt_table *t = new_table(any_headroom(ranks));
+    struct columns columns = columns_of(ranks);
+    struct mt_table *t = new_table(columns);
     if (!t) {
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < ranks->ranks.n; i++) {
-        rank_row(t, ranks, &none, i);
+        rank_row(t, columns, &ranks->ranks.v[i], false);
     }
     enum mt_status status = mt_table_print(t, r, 0, err);
     mt_table_free(t);

@@ -11,6 +11,7 @@ sed 's/r\([0-9]\)_pp[0-9]/rank\1/; s/8800000000/5000000000/; s/9910000000/600000
 "$MEMTOOL" ranks plain --pp 4 | tail -14
 "$MEMTOOL" ranks plain --tp 2 --dp 2 --json | sed -n '/"stages"/,/]/p' | tr -d '\n\t'
 echo
+"$MEMTOOL" ranks plain --pp 4 --csv | head -n 4
 "$MEMTOOL" ranks plain --pp 3
 # A rank on the device of another one, where the others have one each.
 "$MEMTOOL" convert --format json "$TESTDATA/good/graphs.pickle" -o g.json
