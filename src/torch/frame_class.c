@@ -2,6 +2,8 @@
 /* Paths and names as of PyTorch 2.0 to 2.11 and the newest releases of the libraries. */
 #include "torch/frame_class.h"
 
+#include <string.h>
+
 #include "support/compiler.h"
 
 /* Names that tell something in some file. Those of compiled frames are a part of the whole name. */
@@ -160,4 +162,18 @@ enum mt_frame_class mt_frame_class(bool python, unsigned file_kind, unsigned nam
         }
     }
     return f->class;
+}
+
+/* "c" and 51 digits of base 32 (torch/_inductor/codecache.py, code_hash). */
+bool mt_frame_file_is_generated(struct mt_str file)
+{
+    static const char ALPHABET[] = "abcdefghijklmnopqrstuvwxyz234567";
+    enum { DIGITS = 52 };
+    struct mt_str name = mt_str_basename(file);
+    bool is = name.n == DIGITS + 3 && name.p[0] == 'c' &&
+              mt_str_equal(mt_str_tail(name, 3), MT_STR(".py"));
+    for (size_t i = 0; is && i < DIGITS; i++) {
+        is = memchr(ALPHABET, name.p[i], sizeof ALPHABET - 1) != NULL;
+    }
+    return is;
 }

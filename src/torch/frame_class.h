@@ -38,4 +38,7 @@ enum mt_frame_class mt_frame_class(bool python, unsigned file_kind, unsigned nam
 /* By its name the line belongs to a cache, as that of keys and values. */
 bool mt_frame_is_cache(unsigned file_kind, unsigned name_kind);
 
+/* A file that torch.compile wrote: TorchInductor names it by a hash of what is in it. */
+bool mt_frame_file_is_generated(struct mt_str file);
+
 #endif

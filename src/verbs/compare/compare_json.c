@@ -27,6 +27,7 @@ static void put_row(struct mt_put *p, cJSON *list, const struct mt_comparison *c
         mt_put_str(p, o, "name", row->name);
     } else {
         mt_put_bool(p, o, "moved", row->match == MT_DIFF_MOVED);
+        mt_put_bool(p, o, "generated", row->match == MT_DIFF_GENERATED);
         mt_put_bool(p, o, "rerouted", row->match == MT_DIFF_REROUTED);
         mt_put_item(p, o, "frames", mt_json_frames(s, stack));
         mt_put_forward(p, o, s, stack);

@@ -16,6 +16,7 @@
 #include "support/arena.h"
 #include "support/checked.h"
 #include "support/hash.h"
+#include "torch/frame_class.h"
 
 const char *mt_diff_status_word(enum mt_diff_status s)
 {
@@ -54,6 +55,16 @@ static uint32_t common_string(struct matcher *m, struct side *side, uint32_t id)
  * with their lines, and the innermost function. */
 enum likeness { EXACT = 'L', NO_LINES = 'N', OWN_FRAMES = 'O' };
 
+/* What torch.compile generates is called otherwise whenever it is. */
+static uint32_t common_file(struct matcher *m, struct side *side, const struct mt_frame *f,
+                            enum likeness what)
+{
+    static const char GENERATED[] = "(generated)";
+    return what == NO_LINES && mt_frame_file_is_generated(mt_snapshot_str(side->s, f->filename))
+               ? mt_intern_put(&m->strings, GENERATED, sizeof GENERATED - 1)
+               : common_string(m, side, f->filename);
+}
+
 /* The id of a stack's content; 0 when out of memory. Never that of another content: the bytes are
  * compared. */
 static uint32_t stack_key(struct matcher *m, struct side *side, uint32_t stack, enum likeness what)
@@ -67,7 +78,7 @@ static uint32_t stack_key(struct matcher *m, struct side *side, uint32_t stack, 
         if (!own && i > 0) {
             continue;
         }
-        uint32_t words[3] = {common_string(m, side, f->name), common_string(m, side, f->filename),
+        uint32_t words[3] = {common_string(m, side, f->name), common_file(m, side, f, what),
                              what == NO_LINES || !own ? 0 : (uint32_t)f->line};
         if (!words[0] || !words[1]) {
             return 0;
@@ -130,10 +141,26 @@ struct lonely {
     bool after;
 };
 
-static int32_t line_of(const struct lonely *x, uint32_t frame)
+static const struct mt_frame *frame_of(const struct lonely *x, uint32_t frame)
 {
     const struct mt_snapshot *s = x->side->s;
-    return s->frames[s->stack_frames[s->stacks[x->stack].first + frame]].line;
+    return &s->frames[s->stack_frames[s->stacks[x->stack].first + frame]];
+}
+
+static int32_t line_of(const struct lonely *x, uint32_t frame)
+{
+    return frame_of(x, frame)->line;
+}
+
+/* Stacks that are alike without lines: are their files called the same too? */
+static enum mt_diff_match match_of(const struct lonely *x, const struct lonely *y)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < x->side->s->stacks[x->stack].n && same; i++) {
+        same = mt_str_equal(mt_snapshot_str(x->side->s, frame_of(x, i)->filename),
+                            mt_snapshot_str(y->side->s, frame_of(y, i)->filename));
+    }
+    return same ? MT_DIFF_MOVED : MT_DIFF_GENERATED;
 }
 
 /* Lines between two stacks that are alike without them. */
@@ -193,7 +220,9 @@ static void pair_alike(struct mt_diff *d, const struct lonely *before, size_t nb
         } else if (na - k > nb - i && distance(&before[i], &after[k + 1]) < here) {
             k++;
         } else {
-            join_rows(d, &before[i++], &after[k++], MT_DIFF_MOVED);
+            join_rows(d, &before[i], &after[k], match_of(&before[i], &after[k]));
+            i++;
+            k++;
         }
     }
 }

@@ -19,8 +19,9 @@ const char *mt_diff_status_word(enum mt_diff_status s);
 /* How the two sides of a row were found to be one. */
 enum mt_diff_match {
     MT_DIFF_EXACT,
-    MT_DIFF_MOVED,   /* without line numbers, to the nearest lines */
-    MT_DIFF_REROUTED /* by the program's own frames and the innermost function: libraries called
+    MT_DIFF_MOVED,     /* without line numbers, to the nearest lines */
+    MT_DIFF_GENERATED, /* the same in files that torch.compile wrote, whatever they are called */
+    MT_DIFF_REROUTED   /* by the program's own frames and the innermost function: libraries called
                         each other otherwise */
 };
 

@@ -122,6 +122,9 @@ static const struct {
 } MATCHES[] = {
     [MT_DIFF_EXACT] = {"", "", ""},
     [MT_DIFF_MOVED] = {"~ ", ", lines moved", "  ~ matched across moved lines"},
+    [MT_DIFF_GENERATED] = {"* ", ", code generated anew",
+                           "  * in code that torch.compile generated anew, matched by the order of "
+                           "its lines"},
     [MT_DIFF_REROUTED] =
         {"= ", ", other library frames",
          "  = matched by the program's own frames: the library frames between them "
