@@ -2,7 +2,7 @@
 # Files that are part of the library: the viewer of the interactive page, Python for capture, the glossary.
 
 VIEWER := src/verbs/plots/page/viewer
-VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js annotations.js moment.js colour.js blocks.js singles.js timeline.js \
+VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js layers.js annotations.js moment.js colour.js blocks.js singles.js timeline.js \
   state.js list.js flame.js map.js stack_table.js panel.js steps.js search.js splitter.js main.js close.js)
 
 $(BUILD)/embed: scripts/embed.c

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import vm from 'node:vm';
 
 const FOLDER = join(import.meta.dirname, '../../src/verbs/plots/page/viewer');
-const MODULES = ['columns', 'model', 'annotations', 'moment', 'blocks', 'singles', 'stack_table'];
+const MODULES = ['columns', 'model', 'layers', 'annotations', 'moment', 'blocks', 'singles', 'stack_table'];
 
 // What of a document the modules ask for: blobs by their id.
 function blobsOf(html) {

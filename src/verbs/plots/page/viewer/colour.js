@@ -11,13 +11,11 @@ function cssColour(name) {
 // The colour of an allocation: that of its band, or one by its stack.
 function allocColour(device, which) {
     const band = device.bandOfAlloc(which);
-    return band < device.bands.length ? device.bands[band][theme()]
+    return band < device.bands.length || device.by !== 'stack' ? bandColour(device.bands, band)
         : `hsl(${(device.alloc.stack[which] * 47) % 360} 25% ${theme() === 'dark' ? 45 : 68}%)`;
 }
 
-function bandColour(band, device) {
-    return band < device.bands.length ? device.bands[band][theme()] : OTHERS[theme()];
-}
+const bandColour = (bands, band) => (band < bands.length ? bands[band][theme()] : OTHERS[theme()]);
 
 const CANVAS_FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 

@@ -3,7 +3,7 @@
 class App {
     constructor(meta, stacks, devices) {
         Object.assign(this, { meta, stacks, devices, chosen: NEVER, waiting: false });
-        this.place = { device: 0, event: 0, from: 0, to: 1, tab: 'state', query: '' };
+        this.place = { device: 0, event: 0, from: 0, to: 1, tab: 'state', query: '', chart: 'memory', by: 'stack' };
         this.timeline = new Timeline(this, document.getElementById('timeline'), document.getElementById('minimap'));
         this.state = new State(this, document.getElementById('state'));
         this.flame = new Flame(this, document.getElementById('flame'));
@@ -21,6 +21,12 @@ class App {
     open() {
         const wanted = readPlace();
         this.openDevice(wanted.device >= 0 ? Math.min(Math.floor(wanted.device), this.devices.length - 1) : worthMost(this.devices));
+        if (CHARTS[wanted.chart]) {
+            this.place.chart = wanted.chart;
+        }
+        if (GROUPINGS[wanted.by]?.has?.(this.device)) {
+            this.colourBy(wanted.by);
+        }
         const n = this.device.n;
         if (wanted.event >= 0) {
             this.place.event = Math.min(Math.floor(wanted.event), Math.max(0, n - 1));
@@ -48,6 +54,8 @@ class App {
         this.chosen = NEVER;
         this.range = undefined;
         const device = this.device;
+        this.place.by = device.by;
+        this.place.chart = device.segments.length ? this.place.chart : 'memory';
         WORDS.whyNoStack = device.about.why_no_stack;
         const oom = device.about.ooms[device.about.ooms.length - 1];
         this.place.event = device.about.opens_at ?? oom ?? Math.max(device.peak, device.n ? 0 : -1);
@@ -62,6 +70,24 @@ class App {
         showSettings(this);
         showSteps(this);
         this.list.reset();
+    }
+
+    // What the chart stacks: one of CHARTS.
+    showChart(name) {
+        this.place.chart = name;
+        showLegend(this);
+        this.redraw();
+        this.remember();
+    }
+
+    // What colours tell apart, in the chart, the state and the map: one of GROUPINGS.
+    colourBy(by) {
+        this.place.by = by;
+        this.device.colourBy(by);
+        this.stale = '';
+        showLegend(this);
+        this.redraw();
+        this.remember();
     }
 
     openTab(tab) {

@@ -1,7 +1,6 @@
 // ---- a device: what the columns say, and what follows from them ----
 
 const NEVER = 0xffffffff;
-const CHECKPOINT = 16384;
 
 // What an event does: 0 nothing, 1 alloc, 2 free requested, 3 free, 4 reserve, 5 release, 6 oom, 7 names what lives there.
 const KINDS = {
@@ -27,9 +26,9 @@ class Device {
         device.kindOf = Uint8Array.from(meta.actions, (name) => KINDS[name] || 0);
         device.placeAddresses();
         device.pairEvents();
-        device.chooseBands();
-        device.sumBands();
         device.readPieces();
+        device.readBands();
+        device.colourBy('stack');
         device.annotations = new Annotations(device.about.annotations, meta.strings, device.n);
         return device;
     }
@@ -84,6 +83,7 @@ class Device {
         this.live = new Float64Array(this.n);
         this.reserved = new Float64Array(this.n);
         this.when = new Float64Array(this.n);
+        this.unseenEnds = new Map(); // event -> allocation whose address it takes over
         let live = 0;
         for (let g = 0; g < ghosts; g++) {
             live += this.sizes[a.size[g]];
@@ -102,6 +102,7 @@ class Device {
                 const old = current[addr];
                 if (old !== NEVER) { // its end was not recorded
                     a.end[old] = i;
+                    this.unseenEnds.set(i, old);
                     live -= this.sizes[a.size[old]];
                 }
                 a.start[next] = i;
@@ -205,57 +206,42 @@ class Device {
 
     // The bands of the pictures of this file, from the ground up and in their colours: memory that is older than the
     // trace is one of them (-1), whatever stacks it has.
-    chooseBands() {
+    readBands() {
         this.peak = this.n ? this.about.peak_event : -1;
-        this.bands = this.about.bands.map(([stack, light, dark]) => ({ stack, light, dark, bytes: 0 }));
-        this.olderBand = this.bands.findIndex(({ stack }) => stack < 0);
-        this.bandOf = new Uint8Array(this.stacks.count).fill(this.bands.length);
-        this.bands.forEach(({ stack }, band) => {
+        this.stackBands = this.about.bands.map(([stack, light, dark]) => ({ stack, light, dark, bytes: 0 }));
+        const older = this.stackBands.findIndex(({ stack }) => stack < 0);
+        const bandOf = new Uint8Array(this.stacks.count).fill(this.stackBands.length);
+        this.stackBands.forEach(({ stack }, band) => {
             if (stack >= 0) {
-                this.bandOf[stack] = band;
+                bandOf[stack] = band;
             }
         });
+        this.stackBandOf = (which) => (which < this.ghostCount && older >= 0 ? older : bandOf[this.alloc.stack[which]]);
+    }
+
+    // Chooses what bands and colours tell apart: one of GROUPINGS.
+    colourBy(by) {
+        this.by = by;
+        const { bands, bandOf } = by === 'stack' ? { bands: this.stackBands.map((band) => ({ ...band })), bandOf: this.stackBandOf } : groupBy(this, by);
+        this.bands = bands;
+        this.bandOfAlloc = bandOf;
         const others = new Set();
-        this.othersAtPeak = 0;
+        bands.forEach((band) => { band.bytes = 0; });
         this.eachAlive(this.peak, (which, bytes) => {
-            const band = this.bandOfAlloc(which);
-            if (band < this.bands.length) {
-                this.bands[band].bytes += bytes;
+            const band = bandOf(which);
+            if (band < bands.length) {
+                bands[band].bytes += bytes;
             } else {
-                this.othersAtPeak += bytes;
                 others.add(this.alloc.stack[which]);
             }
         });
-        this.otherCount = others.size;
+        this.charts = { memory: { bands, layers: layersOfMemory(this, bands.length + 1, bandOf), others: others.size } };
     }
 
-    bandOfAlloc(which) {
-        return which < this.ghostCount && this.olderBand >= 0 ? this.olderBand : this.bandOf[this.alloc.stack[which]];
-    }
-
-    addToBands(totals, i) {
-        const kind = this.kindOf[this.action[i]];
-        const which = this.eventAlloc[i];
-        if (which === NEVER || (kind !== 1 && kind !== 3)) {
-            return;
-        }
-        const a = this.alloc;
-        totals[this.bandOfAlloc(which)] += (kind === 1 ? 1 : -1) * this.sizes[a.size[which]];
-    }
-
-    sumBands() {
-        const width = this.bands.length + 1;
-        const totals = new Float64Array(width);
-        for (let g = 0; g < this.ghostCount; g++) {
-            totals[this.bandOfAlloc(g)] += this.sizes[this.alloc.size[g]];
-        }
-        this.checkpoints = [totals.slice()];
-        for (let i = 0; i < this.n; i++) {
-            this.addToBands(totals, i);
-            if ((i + 1) % CHECKPOINT === 0) {
-                this.checkpoints.push(totals.slice());
-            }
-        }
+    // One of CHARTS, made when it is first asked for.
+    chart(name) {
+        this.charts[name] ??= name === 'pools' ? chartOfPools(this) : chartOfSegments(this);
+        return this.charts[name];
     }
 
     readPieces() {
@@ -267,6 +253,27 @@ class Device {
                 large: (flags & 1) !== 0, expandable: (flags & 2) !== 0 });
         }
         this.segments.sort((x, y) => x.place - y.place);
+        let end = 0;
+        this.reach = Float64Array.from(this.segments, (s) => { end = Math.max(end, s.place + s.size); return end; });
+        this.piecesAt = new Map(); // by address: the pieces that ever held it
+    }
+
+    // The piece of reserved memory that an allocation lies in when it begins; undefined: none is known.
+    pieceOf(which) {
+        const addr = this.alloc.addr[which];
+        let list = this.piecesAt.get(addr);
+        if (!list) {
+            list = [];
+            const place = this.place[addr];
+            for (let i = countUpTo(this.segments, place) - 1; i >= 0 && this.reach[i] > place; i--) {
+                if (this.segments[i].place + this.segments[i].size > place) {
+                    list.push(this.segments[i]);
+                }
+            }
+            this.piecesAt.set(addr, list);
+        }
+        const start = Math.max(0, this.alloc.start[which]);
+        return list.find(({ from, to }) => from <= start && start < to) ?? list[0];
     }
 
     liveAt(event) {
@@ -276,6 +283,20 @@ class Device {
     reservedAt(event) {
         return event < 0 ? this.about.start_reserved : this.reserved[event];
     }
+}
+
+// How many of the pieces, which are sorted, begin at a place or below.
+function countUpTo(pieces, place) {
+    let [low, high] = [0, pieces.length];
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (pieces[middle].place <= place) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 // What stands where there is no frame: noStack, noFrameName, older are read with the stacks, whyNoStack is

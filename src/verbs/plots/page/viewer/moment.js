@@ -36,14 +36,14 @@ function parseSize(text) {
 
 // ---- the place, in the address of the page ----
 
-const PLACE_KEYS = { d: 'device', e: 'event', a: 'from', b: 'to', v: 'tab', q: 'query' };
+const PLACE_KEYS = { d: 'device', e: 'event', a: 'from', b: 'to', v: 'tab', q: 'query', c: 'chart', g: 'by' };
 
 function readPlace() {
     const place = {};
     for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
         const name = PLACE_KEYS[key];
         if (name) {
-            place[name] = name === 'tab' || name === 'query' ? value : Number(value);
+            place[name] = ['tab', 'query', 'chart', 'by'].includes(name) ? value : Number(value);
         }
     }
     return place;

@@ -50,23 +50,45 @@ function legendEntry(colour, name, under, bytes, whole, press) {
 
 function showLegend(app) {
     const device = app.device;
-    const whole = device.liveAt(device.peak);
-    const legend = document.getElementById('legend');
-    legend.replaceChildren(element('h2', '', device.n ? 'Held at the peak' : 'Alive in the file'));
-    const bands = device.bands.map((band, i) => ({ ...band, i }));
+    const chart = device.chart(app.place.chart);
+    const totals = chart.layers.totalsAt([device.peak]);
+    const whole = totals.reduce((total, bytes) => total + bytes, 0);
+    const heading = !device.n ? 'Alive in the file' : chart.reserved ? 'Reserved at the peak of what is alive' : 'Held at the peak';
+    const list = element('div');
+    const bands = chart.bands.map((band, i) => ({ ...band, i, bytes: totals[i] }));
     bands.sort((x, y) => y.bytes - x.bytes); // most first: what does not fit is what matters least
-    const labels = app.stacks.labels(bands.map(({ stack }) => Math.max(0, stack)));
-    bands.forEach(({ stack, bytes, i }, at) => {
-        const [name, under] = stack < 0 ? bandLabel(app, i) : labels[at];
-        legend.append(legendEntry(bandColour(i, device), name, under, bytes, whole, () => showBand(app, i, bytes, device.peak)));
+    const labels = app.stacks.labels(bands.map(({ stack }) => (stack === NEVER ? 0 : Math.max(0, stack))));
+    bands.forEach(({ stack, bytes, i, alpha }, at) => {
+        const [name, under] = stack < 0 || stack === NEVER ? bandLabel(app, chart, i) : labels[at];
+        const entry = legendEntry(bandColour(chart.bands, i), name, under, bytes, whole, () => showBand(app, chart, i, bytes, device.peak));
+        entry.firstChild.style.opacity = alpha ?? 1;
+        list.append(entry);
     });
-    if (device.othersAtPeak > 0) {
-        const others = device.otherCount === 1 ? '[1 other]' : `[${device.otherCount} others]`;
-        legend.append(legendEntry(OTHERS[theme()], others, '', device.othersAtPeak, whole));
+    const others = totals.subarray(bands.length).reduce((total, bytes) => total + bytes, 0);
+    if (others > 0) {
+        list.append(legendEntry(OTHERS[theme()], chart.others === 1 ? '[1 other]' : bandLabel(app, chart, bands.length)[0], '', others, whole));
     }
     const total = element('div', 'entry total');
     total.append(element('span'), element('span', 'name', 'TOTAL'), element('span', 'bytes', sizeText(whole)));
-    legend.append(total);
+    document.getElementById('legend').replaceChildren(choices(app), element('h2', '', heading), list, total);
+}
+
+// What the chart shows, and what colours tell apart.
+function choices(app) {
+    const box = element('div', 'choices');
+    const choice = (words, id, options, chosen, change) => {
+        const label = element('label', '', `${words} `);
+        const select = element('select');
+        select.id = id;
+        select.append(...options.map(([value, text]) => new Option(text, value, false, value === chosen)));
+        select.addEventListener('change', () => { change(select.value); document.getElementById(id).focus(); });
+        label.append(select);
+        box.append(label);
+    };
+    const device = app.device;
+    choice('chart', 'chart-of', Object.entries(CHARTS).filter(([name]) => name === 'memory' || device.segments.length), app.place.chart, (name) => app.showChart(name));
+    choice('colours by', 'colour-by', Object.entries(GROUPINGS).filter(([, { has }]) => !has || has(device)).map(([name, { words }]) => [name, words]), device.by, (by) => app.colourBy(by));
+    return box;
 }
 
 function showSettings(app) {
@@ -215,26 +237,26 @@ function actions(app, which) {
     return box;
 }
 
-// Two lines: the band's stack, what is older than the trace, or the others.
-function bandLabel(app, band) {
-    const { stack } = app.device.bands[band] ?? { stack: NEVER };
-    return stack === NEVER ? [`[${app.device.otherCount} others]`, ''] : stack < 0 ? [WORDS.older, ''] : app.stacks.label(stack);
+// Two lines: what the band is, what is older than the trace, or the others.
+function bandLabel(app, chart, band) {
+    const { stack, name } = chart.bands[band] ?? {};
+    return name ? [name, ''] : stack === undefined ? [`[${chart.others} others]`, ''] : stack < 0 ? [WORDS.older, ''] : app.stacks.label(stack);
 }
 
 // What the chart shows under the pointer: a band at an event.
-function showBand(app, band, bytes, event) {
+function showBand(app, chart, band, bytes, event) {
     const device = app.device;
-    const { stack } = device.bands[band] ?? { stack: -1 };
+    const { stack = -1 } = chart.bands[band] ?? {};
+    const one = stack >= 0 && stack !== NEVER;
     const byStack = new Map();
     device.eachAlive(event, (which, size) => {
-        if (device.bandOfAlloc(which) === band) {
+        if (!chart.reserved && device.bandOfAlloc(which) === band) {
             byStack.set(device.alloc.stack[which], (byStack.get(device.alloc.stack[which]) || 0) + size);
         }
     });
-    const lines = [...byStack].sort((x, y) => y[1] - x[1]).slice(0, 12).map(([one, size]) => `${sizeText(size)} ${app.stacks.label(one)[0]}`);
-    const rows = [[event < 0 ? 'before' : 'event', countText(Math.max(0, event))], ['alive of it', exactSize(bytes)], ...(stack < 0 ? [['largest', lines.join('\n')]] : nodeRow(app, stack))];
-    const panel = document.getElementById('detail');
-    panel.replaceChildren(element('h2', '', bandLabel(app, band)[0]), ...(stack < 0 ? [] : [frameList(app, stack)]), table(rows));
+    const lines = [...byStack].sort((x, y) => y[1] - x[1]).slice(0, 12).map(([of, size]) => `${sizeText(size)} ${app.stacks.label(of)[0]}`);
+    const rows = [[event < 0 ? 'before' : 'event', countText(Math.max(0, event))], [chart.reserved ? 'bytes' : 'alive of it', exactSize(bytes)], ...(one || !lines.length ? [] : [['largest', lines.join('\n')]])];
+    document.getElementById('detail').replaceChildren(element('h2', '', bandLabel(app, chart, band)[0]), ...(one ? [frameList(app, stack)] : []), table(rows));
 }
 
 const exactSize = (bytes) => (bytes < 1024 ? sizeText(bytes) : `${sizeText(bytes)} (${countText(bytes)} B)`);

@@ -27,34 +27,17 @@ class Timeline {
             }
             target[c] = best;
         }
-        return { target, totals: this.totalsAt(target) };
+        return { target, totals: this.chart.layers.totalsAt(device.n ? target : target.fill(-1)) };
     }
 
-    totalsAt(target) {
-        const device = this.app.device;
-        const bands = device.bands.length + 1;
-        const totals = new Float64Array(target.length * bands);
-        if (device.n === 0) {
-            for (let c = 0; c < target.length; c++) {
-                totals.set(device.checkpoints[0], c * bands);
-            }
-            return totals;
-        }
-        const checkpoint = Math.floor(Math.max(0, target[0]) / CHECKPOINT);
-        const sums = device.checkpoints[checkpoint].slice();
-        let i = checkpoint * CHECKPOINT - 1;
-        for (let c = 0; c < target.length; c++) {
-            while (i < target[c]) {
-                device.addToBands(sums, ++i);
-            }
-            totals.set(sums, c * bands);
-        }
-        return totals;
+    // What is stacked.
+    get chart() {
+        return this.app.device.chart(this.app.place.chart);
     }
 
     drawBands(context, columns, box, top) {
-        const device = this.app.device;
-        const bands = device.bands.length + 1;
+        const { bands: looks, layers } = this.chart;
+        const bands = layers.width;
         const width = columns.target.length;
         const base = new Float64Array(width);
         const y = (bytes) => box.y + box.h * (1 - bytes / top);
@@ -74,7 +57,8 @@ class Timeline {
                 context.lineTo(box.x + c, y(base[c]));
                 base[c] += Math.max(0, columns.totals[c * bands + band]);
             }
-            context.fillStyle = bandColour(band, device);
+            context.fillStyle = bandColour(looks, band);
+            context.globalAlpha = looks[band]?.alpha ?? 1;
             context.fill();
         }
         context.restore();
@@ -86,9 +70,9 @@ class Timeline {
         const device = this.app.device;
         let top = 1;
         for (const i of columns.target) {
-            top = Math.max(top, device.liveAt(i), close ? 0 : device.reservedAt(i));
+            top = Math.max(top, device.liveAt(i), close && !this.chart.reserved ? 0 : device.reservedAt(i));
         }
-        if (close) {
+        if (close && !this.chart.reserved) {
             return top;
         }
         const capacity = this.app.meta.capacity || this.app.device.about.limit;
@@ -112,6 +96,7 @@ class Timeline {
         this.drawSingles(context, box);
         this.drawAxes(context, box);
         this.drawReserved(context, columns, box);
+        this.drawInUse(context, columns, box);
         this.drawCapacity(context, box);
         this.drawRange(context, box);
         this.drawMatches(context, box);
@@ -161,15 +146,29 @@ class Timeline {
         if (columns.target.every((event) => device.reservedAt(event) > this.scaleTop)) {
             return; // above the picture: its text says how much
         }
+        this.strokeCurve(context, columns, box, (event) => device.reservedAt(event), cssColour('--ink'), []);
+    }
+
+    // Over reserved memory: what of it is in use.
+    drawInUse(context, columns, box) {
+        if (this.app.place.chart === 'segments') {
+            this.strokeCurve(context, columns, box, (event) => this.app.device.liveAt(event), cssColour('--paper'), []);
+        }
+    }
+
+    // A line through the bytes of each column.
+    strokeCurve(context, columns, box, bytes, colour, dash) {
         context.beginPath();
         for (let c = 0; c < box.w; c++) {
-            const y = box.y + box.h * Math.max(0, 1 - device.reservedAt(columns.target[c]) / this.scaleTop);
+            const y = box.y + box.h * Math.max(0, 1 - bytes(columns.target[c]) / this.scaleTop);
             context.lineTo(box.x + c, y);
             context.lineTo(box.x + c + 1, y);
         }
-        context.strokeStyle = cssColour('--ink');
+        context.strokeStyle = colour;
         context.lineWidth = 1.5;
+        context.setLineDash(dash);
         context.stroke();
+        context.setLineDash([]);
     }
 
     // What is reserved at the end of what is shown, above the line wherever that goes under the text.
@@ -261,9 +260,9 @@ class Timeline {
         const rect = this.minimap.getBoundingClientRect();
         const context = prepareCanvas(this.minimap, rect.width, rect.height);
         const box = { x: MARGIN.left, y: 0, w: Math.max(1, Math.floor(rect.width - MARGIN.left - MARGIN.right)), h: rect.height };
-        if (!this.whole || this.whole.target.length !== box.w || this.wholeDevice !== this.app.device) {
+        if (!this.whole || this.whole.target.length !== box.w || this.wholeChart !== this.chart) {
             this.whole = this.columns(0, Math.max(1, this.app.device.n), box.w);
-            this.wholeDevice = this.app.device;
+            this.wholeChart = this.chart;
         }
         context.fillStyle = cssColour('--panel');
         context.fillRect(box.x, 0, box.w, box.h);
@@ -300,7 +299,7 @@ class Timeline {
         if (column < 0 || column >= this.drawn.target.length) {
             return -1;
         }
-        const bands = this.app.device.bands.length + 1;
+        const bands = this.chart.layers.width;
         let bytes = (1 - (y - this.box.y) / this.box.h) * this.scaleTop;
         for (let band = 0; band < bands && bytes >= 0; band++) {
             bytes -= this.drawn.totals[column * bands + band];
@@ -337,7 +336,7 @@ class Timeline {
                 ...this.app.stacks.label(device.alloc.stack[which]));
         } else if (band >= 0) {
             const bytes = this.bandBytes(x, band);
-            const [name, under] = bandLabel(this.app, band);
+            const [name, under] = bandLabel(this.app, this.chart, band);
             lines.push(`${sizeText(bytes)} ${name}`, under);
         }
         return lines.filter(Boolean).join('\n');
@@ -349,7 +348,7 @@ class Timeline {
         const { from, to } = this.app.place;
         const first = Math.floor(from);
         const last = Math.min(device.n, Math.ceil(to));
-        this.single = device.n > 0 && box.w >= 2 * (last - first);
+        this.single = device.n > 0 && !this.chart.reserved && box.w >= 2 * (last - first);
         if (!this.single) {
             this.drawLifetime(context, box);
             return;
@@ -439,12 +438,12 @@ class Timeline {
         if (which !== NEVER) {
             this.app.choose(which);
         } else if (band >= 0) {
-            showBand(this.app, band, this.bandBytes(x, band), event);
+            showBand(this.app, this.chart, band, this.bandBytes(x, band), event);
         }
     }
 
     bandBytes(x, band) {
-        return this.drawn.totals[Math.floor(x - this.box.x) * (this.app.device.bands.length + 1) + band];
+        return this.drawn.totals[Math.floor(x - this.box.x) * this.chart.layers.width + band];
     }
 
     zoom(factor, x) {
