@@ -7,7 +7,7 @@ WASM := build/wasm
 # what a browser has no use for: cairo, CUDA, other processes and threads, files that get their names at the end
 WASM_NOT := src/draw/paint/cairo_draw.c $(wildcard src/allocator/device/*cuda*.c) \
   src/cli/process.c src/cli/output/interrupt.c src/cli/output/unfinished.c $(filter src/live/% src/verbs/capture/% src/verbs/top/%,$(SOURCES))
-WASM_SOURCES := $(filter-out $(WASM_NOT),$(SOURCES)) scripts/viewer/process.c scripts/viewer/zlib.c
+WASM_SOURCES := $(filter-out $(WASM_NOT),$(SOURCES)) scripts/viewer/process.c scripts/viewer/zlib.c scripts/viewer/sort.c
 WASM_GENERATED := $(addprefix $(BUILD)/generated/,viewer.c glossary.c architectures.c)
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(WASM)/%.o) $(WASM_GENERATED:$(BUILD)/generated/%.c=$(WASM)/generated/%.o)
 WASM_FLAGS := --target=wasm32-wasi -O3 -msimd128 -std=c17 -Iinclude -Isrc -I$(BUILD)/generated -isystem scripts/viewer/compat -isystem $(WASM)/include \

@@ -22,7 +22,7 @@ class App {
         const wanted = readPlace();
         this.openDevice(wanted.device >= 0 ? Math.min(Math.floor(wanted.device), this.devices.length - 1) : worthMost(this.devices));
         if (CHARTS[wanted.chart]) {
-            this.place.chart = wanted.chart;
+            this.showChart(wanted.chart);
         }
         if (GROUPINGS[wanted.by]?.has?.(this.device)) {
             this.colourBy(wanted.by);

@@ -70,7 +70,8 @@ function showLegend(app) {
     }
     const total = element('div', 'entry total');
     total.append(element('span'), element('span', 'name', 'TOTAL'), element('span', 'bytes', sizeText(whole)));
-    document.getElementById('legend').replaceChildren(choices(app), element('h2', '', heading), list, total);
+    const line = app.place.chart === 'segments' ? [element('p', 'none', 'The pale line: what of it is in use.')] : [];
+    document.getElementById('legend').replaceChildren(choices(app), element('h2', '', heading), list, total, ...line);
 }
 
 // What the chart shows, and what colours tell apart.
