@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page says of steps, growth and the peak what steps, leaks and peak say. MEMTOOL and TESTDATA name the binary and
-// the folder of snapshots; FILES other files. Ends with "page and verbs: N passed, M failed".
+// the folder of snapshots; FILES other files. Ends with "page-verbs: N passed, M failed".
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -80,5 +80,5 @@ for (const file of FILES.length ? FILES : OWN) {
     }
 }
 rmSync(folder, { recursive: true });
-console.log(`page and verbs: ${passed} passed, ${failed} failed`);
+console.log(`page-verbs: ${passed} passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;
