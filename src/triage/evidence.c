@@ -415,6 +415,24 @@ static void say_holder(struct mt_triage *t)
     }
 }
 
+/* How full the card was by a pasted table, where the message does not tell. */
+static void say_card(struct mt_triage *t)
+{
+    const struct mt_facts *f = &t->facts;
+    for (size_t i = 0; i < f->n_cards && !mt_facts_has(f, MT_OOM_FREE); i++) {
+        const struct mt_smi_card *card = &f->cards[i];
+        bool same =
+            card->device == f->incident->device || (f->incident->device < 0 && f->n_cards == 1);
+        if (same && !mt_facts_has(f, MT_OOM_ALLOCATED) &&
+            mt_triage_speaks_of(t, card->file, f->incident)) {
+            mt_evidence_add(
+                t, "By nvidia-smi in the log (line %llu) %s of %s was in use when it ran.",
+                (unsigned long long)card->line, size(card->used).s, size(card->total).s);
+            return;
+        }
+    }
+}
+
 /* What a serving engine's own lines say of its budget. */
 static void say_account(struct mt_triage *t)
 {
@@ -535,6 +553,7 @@ void mt_evidence_around(struct mt_triage *t, const struct mt_triage_result *r)
         say_buffers(t);
         mt_evidence_balance(t);
         say_holder(t);
+        say_card(t);
         say_device_used(t);
         say_settings(t);
         say_attempts(t, r);

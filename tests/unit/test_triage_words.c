@@ -371,6 +371,38 @@ START_TEST(where_it_stood)
 }
 END_TEST
 
-UNIT_MAIN("triage words", where_it_stood, where_and_when, ranks_on_one_card, of_this_program,
-          whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
+/* What stood on the card before counts; what lies outside of a limit stays outside. */
+START_TEST(before_it_failed)
+{
+    static const struct words CASES[] = {
+        {"llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3060) - 11233 "
+         "MiB "
+         "free\nload_tensors:        CUDA0 model buffer size =  7605.33 MiB\nllama_context: n_ctx "
+         "        = 131072\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 16384.00 MiB on "
+         "device 0: cudaMalloc failed: out of memory\nllama_init_from_model: failed to allocate "
+         "buffer for kv cache\n",
+         {"10.97 GiB was free on the card, of which the weights took 7.43 GiB",
+          "-c 19456 -ctk q8_0 -ctv q8_0   # 131072 now"},
+         {"how full the card was"}},
+        {"|   0  NVIDIA GeForce RTX 4080 ...  WDDM  |   00000000:01:00.0  On |    N/A |\n"
+         "| 30%   51C    P2        90W /  320W |    3012MiB /  16376MiB |     12%      Default |\n"
+         "  File \"C:\\Users\\me\\app\\run.py\", line 8, in <module>\n"
+         "RuntimeError: CUDA error: out of memory\n",
+         {"2.94 GiB of 15.99 GiB was in use", "commit limit"},
+         {"ulimit"}},
+        {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 250.00 MiB. GPU 0 has a "
+         "total "
+         "capacity of 79.19 GiB of which 2.07 GiB is free. Including non-PyTorch memory, this "
+         "process "
+         "has 77.11 GiB memory in use. 75.23 GiB allowed; Of the allocated memory 74.23 GiB is "
+         "allocated by PyTorch, and 943.54 MiB is reserved by PyTorch but unallocated.\n",
+         {"set_per_process_memory_fraction(0.97)"},
+         {"(0.98)"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", before_it_failed, where_it_stood, where_and_when, ranks_on_one_card,
+          of_this_program, whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
           warm_up_is_not_profiling)

@@ -153,8 +153,13 @@ static bool has_fraction(const struct mt_facts *f)
 
 static bool place_fraction_needed(const struct mt_advisor *a, struct mt_buf *out)
 {
-    mt_buf_printf(out, "%.2f", fraction_needed(a->facts) + 0.03);
-    return has_fraction(a->facts);
+    const struct mt_facts *f = a->facts;
+    uint64_t beside = mt_add_sat(f->outside, f->others);
+    double most = f->total > beside ? 1 - mt_share(beside, f->total) : 0;
+    double least = fraction_needed(f), share = least + 0.03;
+    bool capped = share > most && most > least; /* what lies outside stays */
+    mt_buf_printf(out, "%.2f", capped ? floor(100 * most) / 100 : share);
+    return has_fraction(f);
 }
 
 /* Behind a share that the reader must fill in. */
@@ -262,6 +267,23 @@ static bool place_context_half(const struct mt_advisor *a, struct mt_buf *out)
         times = parallel && parallel->last >= 1 ? 0.5 / parallel->last : 0;
     }
     return put_number(a, MT_SAID_CONTEXT, times, out);
+}
+
+/* The share of the context whose cache fits into what the model left of one card; without these
+ * figures half of it. */
+static bool place_context_less(const struct mt_advisor *a, struct mt_buf *out)
+{
+    const struct mt_said_value *free = mt_advice_said(a, MT_SAID_START_FREE);
+    const struct mt_said_value *model = mt_advice_said(a, MT_SAID_MODEL_BUFFER);
+    const struct mt_said_value *now = mt_advice_said(a, MT_SAID_CONTEXT);
+    bool one = free && model && free->first >= free->last && free->first <= free->last;
+    double room = one ? free->last * 0.9 - model->last : 0; /* a tenth for the computation */
+    double share = a->facts->requested ? room / (double)a->facts->requested : 0;
+    if (!now || !one || share <= 0 || share >= 1 || now->last * share < 1024) {
+        return place_context_half(a, out);
+    }
+    mt_buf_printf(out, "%.0f", floor(now->last * share / 1024) * 1024);
+    return true;
 }
 
 static bool put_text(const struct mt_advisor *a, enum mt_said which, struct mt_buf *out)
@@ -502,6 +524,7 @@ static const struct mt_place FIGURES[] = {
     PLACE(context),
     PLACE(context_half),
     PLACE(parallel),
+    PLACE(context_less),
     PLACE(image_size),
     PLACE(sequence),
     PLACE(sequence_half),

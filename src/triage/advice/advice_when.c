@@ -143,6 +143,11 @@ bool mt_if_is_windows(const struct mt_advisor *a)
     return said(a, MT_SAID_WINDOWS);
 }
 
+bool mt_if_windows_driver(const struct mt_advisor *a)
+{
+    return mt_if_is_windows(a) && mt_incident_is(incident(a), "cuda") && is_kind(a, MT_KIND_OOM);
+}
+
 bool mt_if_host_ram_windows(const struct mt_advisor *a)
 {
     return is_kind(a, MT_KIND_HOST_RAM) &&

@@ -57,6 +57,7 @@ bool mt_if_device_busy(const struct mt_advisor *a);
 bool mt_if_device_fault(const struct mt_advisor *a);
 bool mt_if_feature_async(const struct mt_advisor *a);
 bool mt_if_feature_build(const struct mt_advisor *a);
+bool mt_if_windows_driver(const struct mt_advisor *a);
 bool mt_if_host_ram_windows(const struct mt_advisor *a);
 bool mt_if_limit_known(const struct mt_advisor *a);
 bool mt_if_comfyui_may_lower(const struct mt_advisor *a);

@@ -17,7 +17,7 @@
 /* A sum of weights from which a program is known; one count of a word is at most this often. */
 enum { KNOWN_FROM = 4, COUNTED_MOST = 3, VALUE_BYTES = 64 };
 
-enum said_kind { NUMBER, SIZE, BYTES, FLAG, TEXT };
+enum said_kind { NUMBER, SIZE, BYTES, FLAG, TEXT, BEFORE };
 
 static const struct {
     const char *id, *words;
@@ -157,6 +157,27 @@ static void keep_text(struct mt_said_value *v, struct mt_str rest)
     }
 }
 
+/* The words begin with the unit of a number that stands in front of them. */
+static void keep_before(struct mt_said_value *v, struct mt_str text, size_t at)
+{
+    char room[VALUE_BYTES];
+    size_t end = at, n = 0;
+    while (end > 0 && text.p[end - 1] == ' ') {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && end - begin < 16 && strchr("0123456789.,", text.p[begin - 1])) {
+        begin--;
+    }
+    memcpy(room, text.p + begin, end - begin);
+    n = end - begin;
+    memcpy(room + n, "mib", 3);
+    struct mt_log_size size = mt_log_size_at((struct mt_str){room, n + 3}, MT_UNIT_NONE_ALLOWED);
+    if (n > 0 && size.length == n + 3 && size.bytes < MT_LOG_NONSENSE) {
+        keep(v, (double)size.bytes);
+    }
+}
+
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -183,6 +204,7 @@ static void take_value(struct mt_notes *n, enum mt_said which, struct mt_str tex
     switch (KINDS[which]) {
     case FLAG: keep(v, 1); break;
     case TEXT: keep_text(v, rest); break;
+    case BEFORE: keep_before(v, text, at); break;
     case NUMBER: keep_number(v, value); break;
     case SIZE:
     case BYTES:

@@ -365,6 +365,23 @@ void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
                   other ? "its pool" : "PyTorch's cache");
 }
 
+/* What a runner found free on one card when it began, and took of it for the weights. */
+static bool say_start(const struct mt_facts *f, struct mt_buf *out)
+{
+    const struct mt_said_value *free = f->notes ? &f->notes->said[MT_SAID_START_FREE] : NULL;
+    if (!free || !free->known || free->first > free->last || free->first < free->last) {
+        return false;
+    }
+    const struct mt_said_value *model = &f->notes->said[MT_SAID_MODEL_BUFFER];
+    mt_buf_printf(out, "%s was asked for; when the program began %s was free on the card",
+                  text(f->requested).s, text((uint64_t)free->last).s);
+    if (model->known) {
+        mt_buf_printf(out, ", of which the weights took %s", text((uint64_t)model->last).s);
+    }
+    mt_buf_char(out, '.');
+    return true;
+}
+
 void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
 {
     if (known(f, MT_OOM_ALLOCATED) || known(f, MT_OOM_RESERVED)) {
@@ -377,6 +394,8 @@ void mt_say_no_numbers(const struct mt_facts *f, struct mt_buf *out)
                       "%s of %s was free; the message says neither what was asked for nor who "
                       "holds the rest.",
                       text(f->free).s, text(f->total).s);
+    } else if (known(f, MT_OOM_REQUESTED) && say_start(f, out)) {
+        return;
     } else if (known(f, MT_OOM_REQUESTED)) {
         const struct mt_said_value *xla = f->notes ? f->notes->said : NULL;
         bool buffers = xla && xla[MT_SAID_XLA_TOTAL].known;
