@@ -403,6 +403,54 @@ START_TEST(before_it_failed)
 }
 END_TEST
 
-UNIT_MAIN("triage words", before_it_failed, where_it_stood, where_and_when, ranks_on_one_card,
-          of_this_program, whose_memory, who_killed_it, look_alikes, no_event, figures_beside,
-          warm_up_is_not_profiling)
+/* One print is one series, whatever digit its figures begin with. */
+START_TEST(one_series)
+{
+    static const struct words CASES[] = {
+        {"step 10 mem 5012MiB\nstep 20 mem 5312MiB\nstep 30 mem 5612MiB\nstep 40 mem 5912MiB\n"
+         "step 50 mem 6212MiB\nstep 60 mem 6512MiB\nstep 70 mem 6812MiB\nRuntimeError: CUDA error: "
+         "out "
+         "of memory\n",
+         {"to 6.65 GiB at step 70"},
+         {NULL}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+/* What the log says happened, and no more. */
+START_TEST(as_the_log_tells)
+{
+    static const struct words CASES[] = {
+        {"Fra:1 Mem:512M | Scene, ViewLayer | Updating Geometry BVH\n"
+         "Error: System is out of GPU and shared host memory\n",
+         {"no_numbers", "Simplify the scene"},
+         {"host's memory"}},
+        {"train.service: Failed with result 'oom-kill'.\n",
+         {"The kernel killed"},
+         {"Slurm", "sacct"}},
+        {"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error allocating device "
+         "buffer: "
+         "Attempting to allocate 4.00G. That was not possible. There are 2.51G free.; "
+         "(0x0x0_HBM0)\n",
+         {"jax.checkpoint"},
+         {"compiler's list", "PREALLOCATE", "TF_GPU"}},
+        {"load_tensors: offloaded 33/33 layers to GPU\nggml_metal_graph_compute: command buffer 1 "
+         "failed with status 5\nerror: Insufficient Memory "
+         "(00000008:kIOGPUCommandBufferCallbackError"
+         "OutOfMemory)\n",
+         {"smaller quantization"},
+         {"while the weights were read", "tensor-split"}},
+        {"{'loss': 2.1, 'epoch': 0.1}\n" FULL
+         "Decreasing batch size to: 4.\n{'loss': 2.0, 'epoch': "
+         "0.2}\n",
+         {"went on"},
+         {"Halve the micro-batch"}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", one_series, as_the_log_tells, before_it_failed, where_it_stood,
+          where_and_when, ranks_on_one_card, of_this_program, whose_memory, who_killed_it,
+          look_alikes, no_event, figures_beside, warm_up_is_not_profiling)

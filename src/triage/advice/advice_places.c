@@ -307,7 +307,7 @@ static bool place_batch_first(const struct mt_advisor *a, struct mt_buf *out)
 {
     const struct mt_said_value *v = mt_advice_said(a, MT_SAID_BATCH);
     mt_buf_printf(out, "%.0f", v ? v->first : 0);
-    return v != NULL;
+    return v && v->first > v->last;
 }
 
 /* What frozen weights take less in 4 bits than in 16. */

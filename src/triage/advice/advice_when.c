@@ -204,14 +204,20 @@ bool mt_if_is_mps_full(const struct mt_advisor *a)
     return mt_if_is_torch_mps(a) && incident(a)->phase != MT_PHASE_LOADING;
 }
 
-bool mt_if_is_tpu(const struct mt_advisor *a)
-{
-    return is_backend(a, "tpu");
-}
-
 bool mt_if_not_tpu(const struct mt_advisor *a)
 {
-    return !mt_if_is_tpu(a);
+    return !is_backend(a, "tpu");
+}
+
+/* The compiler's own account of a program, before anything ran. */
+bool mt_if_tpu_program(const struct mt_advisor *a)
+{
+    return is_backend(a, "tpu") && mt_facts_has(a->facts, MT_OOM_ALLOCATED);
+}
+
+bool mt_if_not_tpu_program(const struct mt_advisor *a)
+{
+    return !mt_if_tpu_program(a);
 }
 
 bool mt_if_is_torch(const struct mt_advisor *a)
@@ -355,7 +361,8 @@ bool mt_if_not_spread(const struct mt_advisor *a)
 bool mt_if_retried_smaller(const struct mt_advisor *a)
 {
     const struct mt_said_value *v = mt_advice_said(a, MT_SAID_BATCH);
-    return v && v->last < v->first && incident(a)->recovered && a->facts->attempts == 0;
+    bool lowered = said(a, MT_SAID_RETRIED) || (v && v->last < v->first);
+    return lowered && incident(a)->recovered && a->facts->attempts == 0;
 }
 
 bool mt_if_data_parallel(const struct mt_advisor *a)

@@ -72,6 +72,9 @@ static bool is_source(struct mt_str before, struct mt_str after)
     if (after.n > 0 && strchr("{%$", after.p[0])) {
         return true;
     }
+    if (mt_str_starts(after, MT_STR("...")) && after.n > 3) {
+        return true; /* a text about the message; cut short it ends there */
+    }
     size_t near = before.n > 48 ? before.n - 48 : 0;
     struct mt_str here = {before.p + near, before.n - near};
     static const struct mt_str NAMES[] = {MT_STR_INIT("cuda"), MT_STR_INIT("hip"),

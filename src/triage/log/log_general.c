@@ -66,8 +66,8 @@ static const struct mt_str MOODS[] = {
     MT_STR_INIT("instead"),       MT_STR_INIT("e.g"),        MT_STR_INIT("survive"),
     MT_STR_INIT("recover"),       MT_STR_INIT("whencuda"),   MT_STR_INIT("whengpu"),
     MT_STR_INIT("whenvram"),      MT_STR_INIT("timeswhen"),  MT_STR_INIT("whenever"),
-    MT_STR_INIT("thatshow"),      MT_STR_INIT("usage:"),     MT_STR_INIT("iscommon"),
-    MT_STR_INIT("ononoom"),
+    MT_STR_INIT("thatshow"),      MT_STR_INIT("explain"),    MT_STR_INIT("usage:"),
+    MT_STR_INIT("iscommon"),      MT_STR_INIT("ononoom"),
 };
 
 /* Words that hold a short name of a device by accident: "inputs", "output", "chip". */

@@ -79,6 +79,8 @@ static const struct {
     {MT_STR_INIT("loadingsafetensors"), MT_PHASE_LOADING},
     {MT_STR_INIT("startingtoloadmodel"), MT_PHASE_LOADING},
     {MT_STR_INIT("loadweightbegin"), MT_PHASE_LOADING},
+    {MT_STR_INIT("load_tensors:offloaded"), MT_PHASE_NONE}, /* its buffers are there */
+    {MT_STR_INIT("modelbuffersize"), MT_PHASE_NONE},
     {MT_STR_INIT("load_tensors:"), MT_PHASE_LOADING},
     {MT_STR_INIT("modelloadingtook"), MT_PHASE_NONE},
     {MT_STR_INIT("modelweightstook"), MT_PHASE_NONE},

@@ -200,8 +200,21 @@ static struct mt_log_size value_behind(struct mt_str rest, struct mt_str phrase,
 #define TABLE_PHRASE (COLUMN_PHRASE + 1)
 #define STATS_PHRASE (COLUMN_PHRASE + 2)
 
+/* "mem" and any digit are one print, whatever its figures begin with. */
+static size_t print_of(size_t phrase)
+{
+    size_t first = phrase;
+    for (size_t i = 0; phrase < MT_STEP_PHRASES_N && i < phrase && first == phrase; i++) {
+        struct mt_str a = MT_STEP_PHRASES[i].phrase, b = MT_STEP_PHRASES[phrase].phrase;
+        bool same = a.n == b.n && memcmp(a.p, b.p, a.n - 1) == 0;
+        first = same && is_digit(a.p[a.n - 1]) && is_digit(b.p[b.n - 1]) ? i : first;
+    }
+    return first;
+}
+
 static struct mt_step_track *track_of(struct mt_steps *s, size_t phrase, uint64_t origin)
 {
+    phrase = print_of(phrase);
     for (size_t i = 0; i < s->tracks.n; i++) {
         const struct mt_step_track *t = &s->tracks.v[i];
         if (t->phrase == phrase && t->origin == origin && t->series.file == s->file) {
