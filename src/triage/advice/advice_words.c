@@ -11,6 +11,25 @@ static bool put_size(struct mt_buf *out, uint64_t bytes)
     return true;
 }
 
+static bool put_words(struct mt_buf *out, const char *words)
+{
+    mt_buf_text(out, words ? words : "");
+    return words != NULL;
+}
+
+/* A formula that stands for words, where there are any; and one that only lets its words stand. */
+#define WORDS_PLACE(name, words)                                                                   \
+    static bool place_##name(const struct mt_advisor *a, struct mt_buf *out)                       \
+    {                                                                                              \
+        return put_words(out, words);                                                              \
+    }
+#define WHEN_PLACE(name, condition)                                                                \
+    static bool place_##name(const struct mt_advisor *a, struct mt_buf *out)                       \
+    {                                                                                              \
+        (void)out;                                                                                 \
+        return condition;                                                                          \
+    }
+
 /* ---- who else, by the tools of the device ---- */
 
 enum tool { TOOL_PROCESSES, TOOL_WATCH, TOOL_LOG, TOOL_HEALTH, TOOL_COUNT };
@@ -44,26 +63,15 @@ static bool put_tool(const struct mt_advisor *a, enum tool tool, struct mt_buf *
     return false;
 }
 
-static bool place_smi_processes(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_tool(a, TOOL_PROCESSES, out);
-}
-
-static bool place_smi_watch(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_tool(a, TOOL_WATCH, out);
-}
-
-static bool place_smi_log(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_tool(a, TOOL_LOG, out);
-}
-
-static bool place_smi_health(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_tool(a, TOOL_HEALTH, out);
-}
-
+#define TOOL_PLACE(name, tool)                                                                     \
+    static bool place_##name(const struct mt_advisor *a, struct mt_buf *out)                       \
+    {                                                                                              \
+        return put_tool(a, tool, out);                                                             \
+    }
+TOOL_PLACE(smi_processes, TOOL_PROCESSES)
+TOOL_PLACE(smi_watch, TOOL_WATCH)
+TOOL_PLACE(smi_log, TOOL_LOG)
+TOOL_PLACE(smi_health, TOOL_HEALTH)
 static bool place_pids(const struct mt_advisor *a, struct mt_buf *out)
 {
     const struct mt_incident *i = a->facts->incident;
@@ -260,65 +268,23 @@ static bool place_shared_card_try(const struct mt_advisor *a, struct mt_buf *out
 
 /* ---- a snapshot ---- */
 
-static bool put_words(struct mt_buf *out, const char *words)
-{
-    mt_buf_text(out, words ? words : "");
-    return words != NULL;
-}
-
-static bool place_file(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->snapshot);
-}
-
-static bool place_shot_words(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->end_missing  ? "What is left of the snapshot"
-                          : a->no_history ? "The snapshot has no history, so that it"
-                                          : "The snapshot");
-}
-
-static bool place_shot_peak(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->no_history ? "" : " at its peak");
-}
-
-static bool place_shot_verb(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->no_history ? "memory" : "peak");
-}
-
-static bool place_plain_it(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->plain ? "it" : NULL);
-}
-
-static bool place_asker(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->asker);
-}
-
-static bool place_asker_line(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->asker_is_line ? a->facts->asker : NULL);
-}
-
+WORDS_PLACE(file, a->snapshot)
+WORDS_PLACE(shot_words, a->end_missing  ? "What is left of the snapshot"
+                        : a->no_history ? "The snapshot has no history, so that it"
+                                        : "The snapshot")
+WORDS_PLACE(shot_peak, a->no_history ? "" : " at its peak")
+WORDS_PLACE(shot_verb, a->no_history ? "memory" : "peak")
+WORDS_PLACE(plain_it, a->plain ? "it" : NULL)
+WORDS_PLACE(asker, a->facts->asker)
+WORDS_PLACE(asker_line, a->facts->asker_is_line ? a->facts->asker : NULL)
 static bool place_the_line(const struct mt_advisor *a, struct mt_buf *out)
 {
     const char *place = a->facts->incident->place;
     return put_words(out, place[0] ? place : "the line that raised it");
 }
 
-static bool place_pin(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->pin);
-}
-
-static bool place_growing(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->growing);
-}
-
+WORDS_PLACE(pin, a->facts->pin)
+WORDS_PLACE(growing, a->facts->growing)
 static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
 {
     return a->facts->growing && put_size(out, a->facts->growth);
@@ -342,11 +308,7 @@ static bool place_leak_rate(const struct mt_advisor *a, struct mt_buf *out)
     return !a->facts->growing && put_rate(a->facts->leak, out);
 }
 
-static bool place_holder(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->holder);
-}
-
+WORDS_PLACE(holder, a->facts->holder)
 static bool place_holder_bytes(const struct mt_advisor *a, struct mt_buf *out)
 {
     return put_size(out, a->facts->holder_bytes);
@@ -358,76 +320,29 @@ static bool place_holder_share(const struct mt_advisor *a, struct mt_buf *out)
     return true;
 }
 
-static bool place_replay_served(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->expandable_serves
-                              ? "A replay of the snapshot with it served the request"
-                              : NULL);
-}
-
-static bool place_live_grep(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->account && a->facts->account->recorded.live
-                              ? "grep -rn memtool_set_memory_fraction ."
-                              : NULL);
-}
-
-static bool place_memtool_allocator(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, mt_facts_memtools(a->facts) ? "The allocator" : NULL);
-}
-
+WORDS_PLACE(replay_served, a->facts->expandable_serves
+                               ? "A replay of the snapshot with it served the request"
+                               : NULL)
+WORDS_PLACE(live_grep, a->facts->account && a->facts->account->recorded.live
+                           ? "grep -rn memtool_set_memory_fraction ."
+                           : NULL)
+WORDS_PLACE(memtool_allocator, mt_facts_memtools(a->facts) ? "The allocator" : NULL)
 /* ---- words that stand only in some cases ---- */
 
-static bool place_linux(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return !a->facts || mt_if_linux_torch(a) || mt_if_linux_other(a);
-}
-
-static bool place_windows(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return mt_if_is_windows(a);
-}
-
-static bool place_on_cuda(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return mt_facts_backend_is(a->facts, "cuda") || mt_facts_backend_is(a->facts, "");
-}
-
-static bool place_on_hip(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return mt_facts_backend_is(a->facts, "hip");
-}
-
-static bool place_trainer(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return a->facts->program == MT_PROGRAM_TRAINER;
-}
-
+WHEN_PLACE(linux, !a->facts || mt_if_linux_torch(a) || mt_if_linux_other(a))
+WHEN_PLACE(windows, mt_if_is_windows(a))
+WHEN_PLACE(on_cuda, mt_facts_backend_is(a->facts, "cuda") || mt_facts_backend_is(a->facts, ""))
+WHEN_PLACE(on_hip, mt_facts_backend_is(a->facts, "hip"))
+WHEN_PLACE(trainer, a->facts->program == MT_PROGRAM_TRAINER)
 /* What is meant is of 2.1 and later; an era that is not known is taken for it. */
-static bool place_modern_torch(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return !mt_if_before_torch_2_1(a);
-}
-
+WHEN_PLACE(modern_torch, !mt_if_before_torch_2_1(a))
 static bool place_no_graph(const struct mt_advisor *a, struct mt_buf *out)
 {
     bool plain = mt_if_before_torch_2_1(a) || mt_facts_backend_is(a->facts, "dml");
     return put_words(out, plain ? "torch.no_grad()" : "torch.inference_mode()");
 }
 
-static bool place_torch_seen(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return mt_advice_said(a, MT_SAID_TORCH_SEEN) != NULL;
-}
-
+WHEN_PLACE(torch_seen, mt_advice_said(a, MT_SAID_TORCH_SEEN) != NULL)
 static bool place_numpy_map(const struct mt_advisor *a, struct mt_buf *out)
 {
     mt_buf_text(out,
@@ -441,30 +356,12 @@ static bool place_pod_limit(const struct mt_advisor *a, struct mt_buf *out)
     return v && put_size(out, (uint64_t)v->last);
 }
 
-static bool place_not_half(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return !mt_advice_said(a, MT_SAID_HALF);
-}
-
-static bool place_catboost(const struct mt_advisor *a, struct mt_buf *out)
-{
-    (void)out;
-    return a->facts->program == MT_PROGRAM_CATBOOST;
-}
-
-static bool place_device_word(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, mt_facts_backend_is(a->facts, "mps")   ? "mps"
-                          : mt_facts_backend_is(a->facts, "xpu") ? "xpu"
-                                                                 : "cuda");
-}
-
-static bool place_doubtful_library(const struct mt_advisor *a, struct mt_buf *out)
-{
-    return put_words(out, a->facts->incident->doubtful ? "The library" : NULL);
-}
-
+WHEN_PLACE(not_half, !mt_advice_said(a, MT_SAID_HALF))
+WHEN_PLACE(catboost, a->facts->program == MT_PROGRAM_CATBOOST)
+WORDS_PLACE(device_word, mt_facts_backend_is(a->facts, "mps")   ? "mps"
+                         : mt_facts_backend_is(a->facts, "xpu") ? "xpu"
+                                                                : "cuda")
+WORDS_PLACE(doubtful_library, a->facts->incident->doubtful ? "The library" : NULL)
 /* ---- the table ---- */
 
 const struct mt_place MT_WORD_PLACES[] = {
