@@ -378,31 +378,53 @@ static void say_chunks(struct mt_triage *t, enum mt_verdict verdict)
     }
 }
 
-/* XLA's own account of the program that did not fit. */
-static void say_buffers(struct mt_triage *t)
+/* A figure that the log prints, and what it is of. */
+struct part {
+    enum mt_said which;
+    const char *words;
+};
+
+/* "BEGIN: weights 3.61 GiB, KV cache 7.61 GiB." where the log prints two of them or more. */
+static void say_parts(struct mt_triage *t, const char *begin, const struct part *parts, size_t n)
 {
-    static const struct {
-        enum mt_said which;
-        const char *words;
-    } PARTS[] = {{MT_SAID_XLA_PARAMETERS, "arguments"},
-                 {MT_SAID_XLA_OUT, "results"},
-                 {MT_SAID_XLA_TEMP, "temporaries"},
-                 {MT_SAID_XLA_LOST, "lost to fragmentation"}};
-    const struct mt_notes *n = t->facts.notes;
+    const struct mt_notes *notes = t->facts.notes;
     struct mt_buf line = {0};
-    size_t parts = 0;
-    for (size_t i = 0; n && i < MT_COUNT(PARTS); i++) {
-        const struct mt_said_value *v = &n->said[PARTS[i].which];
+    size_t known = 0;
+    for (size_t i = 0; notes && i < n; i++) {
+        const struct mt_said_value *v = &notes->said[parts[i].which];
         if (v->known) {
-            mt_buf_printf(&line, "%s%s %s", parts++ ? ", " : "", PARTS[i].words,
+            mt_buf_printf(&line, "%s%s %s", known++ ? ", " : "", parts[i].words,
                           size((uint64_t)v->last).s);
         }
     }
-    if (parts >= 2) {
-        mt_evidence_add(t, "XLA's buffer assignment: %s.", line.p);
+    if (known >= 2) {
+        mt_evidence_add(t, "%s: %s.", begin, line.p);
     }
     t->no_memory |= line.failed;
     mt_buf_release(&line);
+}
+
+/* XLA's own account of the program that did not fit. */
+static void say_buffers(struct mt_triage *t)
+{
+    static const struct part PARTS[] = {{MT_SAID_XLA_PARAMETERS, "arguments"},
+                                        {MT_SAID_XLA_OUT, "results"},
+                                        {MT_SAID_XLA_TEMP, "temporaries"},
+                                        {MT_SAID_XLA_LOST, "lost to fragmentation"}};
+    say_parts(t, "XLA's buffer assignment", PARTS, MT_COUNT(PARTS));
+}
+
+/* What a serving engine's own lines say of its budget. */
+static void say_account(struct mt_triage *t)
+{
+    static const struct part PARTS[] = {{MT_SAID_WEIGHTS, "weights"},
+                                        {MT_SAID_KV_CACHE, "KV cache"},
+                                        {MT_SAID_ACTIVATION, "activations at their peak"},
+                                        {MT_SAID_GRAPHS, "CUDA graphs"},
+                                        {MT_SAID_NON_TORCH, "outside PyTorch"}};
+    if (mt_program_kind(t->facts.program) == MT_PROGRAM_KIND_SERVER) {
+        say_parts(t, "The engine's own account", PARTS, MT_COUNT(PARTS));
+    }
 }
 
 /* Who is on the card by a pasted table. */
@@ -431,34 +453,6 @@ static void say_card(struct mt_triage *t)
             return;
         }
     }
-}
-
-/* What a serving engine's own lines say of its budget. */
-static void say_account(struct mt_triage *t)
-{
-    static const struct {
-        enum mt_said which;
-        const char *words;
-    } PARTS[] = {{MT_SAID_WEIGHTS, "weights"},
-                 {MT_SAID_KV_CACHE, "KV cache"},
-                 {MT_SAID_ACTIVATION, "activations at their peak"},
-                 {MT_SAID_GRAPHS, "CUDA graphs"},
-                 {MT_SAID_NON_TORCH, "outside PyTorch"}};
-    const struct mt_notes *n = t->facts.notes;
-    struct mt_buf line = {0};
-    size_t parts = 0;
-    for (size_t i = 0; i < MT_COUNT(PARTS); i++) {
-        const struct mt_said_value *v = n ? &n->said[PARTS[i].which] : NULL;
-        if (v && v->known) {
-            mt_buf_printf(&line, "%s%s %s", parts++ ? ", " : "", PARTS[i].words,
-                          size((uint64_t)v->last).s);
-        }
-    }
-    if (parts >= 2 && mt_program_kind(t->facts.program) == MT_PROGRAM_KIND_SERVER) {
-        mt_evidence_add(t, "The engine's own account: %s.", line.p);
-    }
-    t->no_memory |= line.failed;
-    mt_buf_release(&line);
 }
 
 /* nvidia-smi counts everything on the card; the allocator only its own. */

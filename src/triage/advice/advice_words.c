@@ -285,6 +285,7 @@ static bool place_the_line(const struct mt_advisor *a, struct mt_buf *out)
 
 WORDS_PLACE(pin, a->facts->pin)
 WORDS_PLACE(growing, a->facts->growing)
+
 static bool place_growth(const struct mt_advisor *a, struct mt_buf *out)
 {
     return a->facts->growing && put_size(out, a->facts->growth);
@@ -309,6 +310,7 @@ static bool place_leak_rate(const struct mt_advisor *a, struct mt_buf *out)
 }
 
 WORDS_PLACE(holder, a->facts->holder)
+
 static bool place_holder_bytes(const struct mt_advisor *a, struct mt_buf *out)
 {
     return put_size(out, a->facts->holder_bytes);

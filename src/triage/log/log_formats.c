@@ -6,6 +6,7 @@
  */
 #include "triage/log/log_formats.h"
 #include "triage/log/log_general.h"
+#include "triage/log/log_lines.h"
 
 const struct mt_log_format MT_LOG_FORMATS[] = {
 #define ROW(id, framework, backend, kind, phrase, group, needs, unless, where, maybe)              \
@@ -84,12 +85,7 @@ static bool is_source(struct mt_str before, struct mt_str after)
     }
     bool quoted = mt_str_ends(here, MT_STR("(\"")) || mt_str_ends(here, MT_STR("('")) ||
                   mt_str_ends(here, MT_STR("(f\"")) || mt_str_ends(here, MT_STR("(f'"));
-    for (size_t i = 0; quoted && i < MT_COUNT(CALLS); i++) {
-        if (mt_str_find(here, CALLS[i]) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
+    return quoted && mt_log_has_any(here, CALLS, MT_COUNT(CALLS));
 }
 
 bool mt_log_format_stands(const struct mt_log_format *f, struct mt_str line, size_t at)

@@ -146,16 +146,6 @@ static struct mt_str lead(struct mt_str text, size_t at)
     return before;
 }
 
-static bool holds_any(struct mt_str text, const struct mt_str *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (mt_str_find(text, words[i]) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "CUDA out of memory: reduce the batch" is a line of a manual where nothing is said to have
  * failed. */
 static bool is_instruction(struct mt_str before, struct mt_str after)
@@ -177,7 +167,7 @@ static bool is_instruction(struct mt_str before, struct mt_str after)
     }
     for (size_t i = 0; i < MT_COUNT(VERBS); i++) {
         if (mt_str_starts(after, VERBS[i])) {
-            return !holds_any(before, FAILED, MT_COUNT(FAILED));
+            return !mt_log_has_any(before, FAILED, MT_COUNT(FAILED));
         }
     }
     return false;
@@ -192,12 +182,12 @@ bool mt_general_is_told(struct mt_str text, size_t at, size_t n)
     bool counted = after.n > 0 && (after.p[0] == '=' || after.p[0] == '_');
     bool named = mt_str_starts(after, MT_STR("error")) || mt_str_starts(after, MT_STR("exception"));
     return (gpu != SIZE_MAX || host != SIZE_MAX) && !counted && !named &&
-           !is_instruction(before, after) && !holds_any(before, MOODS, MT_COUNT(MOODS));
+           !is_instruction(before, after) && !mt_log_has_any(before, MOODS, MT_COUNT(MOODS));
 }
 
 bool mt_general_is_mood(struct mt_str text, size_t at)
 {
-    return holds_any(lead(text, at), MOODS, MT_COUNT(MOODS));
+    return mt_log_has_any(lead(text, at), MOODS, MT_COUNT(MOODS));
 }
 
 enum mt_incident_kind mt_general_kind(struct mt_str text, size_t at)
@@ -223,7 +213,7 @@ bool mt_general_is_raised(struct mt_str text, size_t at, size_t n)
     struct mt_str before = lead(text, at);
     bool caught = mt_str_ends(before, MT_STR("except")) || mt_str_ends(before, MT_STR("except("));
     bool summary = mt_str_ends((struct mt_str){text.p, at}, MT_STR("-")); /* of pytest */
-    return summary || (!caught && !holds_any(before, MOODS, MT_COUNT(MOODS)));
+    return summary || (!caught && !mt_log_has_any(before, MOODS, MT_COUNT(MOODS)));
 }
 
 const char *mt_general_backend(struct mt_str text)

@@ -408,6 +408,16 @@ static size_t split_prefix(struct mt_str s, struct prefix *p, bool labels)
 
 /* ---- squeezing ---- */
 
+bool mt_log_has_any(struct mt_str text, const struct mt_str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (mt_str_find(text, words[i]) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What becomes of each byte, 0: nothing. */
 static const unsigned char SQUEEZED[256] =
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"

@@ -30,6 +30,9 @@ void mt_log_line_release(struct mt_log_line *line);
 /* Appends the line without colours, tags, escapes and the wrapping of a container's log. */
 void mt_log_clean(struct mt_buf *out, struct mt_str raw);
 
+/* Whether one of the words stands in the text. */
+bool mt_log_has_any(struct mt_str text, const struct mt_str *words, size_t n);
+
 /* The squeezed form alone, appended to out. */
 void mt_log_squeeze(struct mt_buf *out, struct mt_str text);
 

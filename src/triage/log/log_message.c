@@ -21,12 +21,7 @@ bool mt_log_says_recovered(struct mt_str line)
         MT_STR_INIT("recoveredfrom"),      MT_STR_INIT("continuingwith"),
         MT_STR_INIT("tryingwith"),         MT_STR_INIT("decreasingbatchsize"),
     };
-    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
-        if (mt_str_find(line, WORDS[i]) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
+    return mt_log_has_any(line, WORDS, MT_COUNT(WORDS));
 }
 
 static struct mt_incident incident_of(const struct mt_log_message *m, const char *file)
@@ -262,13 +257,11 @@ static bool is_in_code(struct mt_str clean)
     while (open != SIZE_MAX) {
         struct mt_str rest = {clean.p + open + 1, clean.n - open - 1};
         size_t close = mt_str_find(rest, MT_STR("`"));
-        for (size_t i = 0; close != SIZE_MAX && i < MT_COUNT(WORDS); i++) {
-            if (mt_str_find((struct mt_str){rest.p, close}, WORDS[i]) != SIZE_MAX) {
-                return true;
-            }
-        }
         if (close == SIZE_MAX) {
             return false;
+        }
+        if (mt_log_has_any((struct mt_str){rest.p, close}, WORDS, MT_COUNT(WORDS))) {
+            return true;
         }
         clean = (struct mt_str){rest.p + close + 1, rest.n - close - 1};
         open = mt_str_find(clean, MT_STR("`"));

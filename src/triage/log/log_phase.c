@@ -187,12 +187,7 @@ static bool counts_other_things(struct mt_str line)
         MT_STR_INIT("File \""), MT_STR_INIT("apturing"),  MT_STR_INIT("oading"),
         MT_STR_INIT("hards"),   MT_STR_INIT("ownload"),   MT_STR_INIT("Map:"),
         MT_STR_INIT("okeniz"),  MT_STR_INIT("enerating"), MT_STR_INIT("etching")};
-    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
-        if (mt_str_find(line, WORDS[i]) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
+    return mt_log_has_any(line, WORDS, MT_COUNT(WORDS));
 }
 
 /* The step that the nearest of the lines before tells. */

@@ -6,19 +6,10 @@
 #include <stdio.h>
 
 #include "triage/log/log.h"
+#include "triage/log/log_lines.h"
 
 /* Bytes and lines before a message in which its frames are looked for. */
 enum { PLACE_BYTES = 8000, PLACE_LINES = 200, CAUSE_LINES = 3 };
-
-static bool holds_any(struct mt_str line, const struct mt_str *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (mt_str_find(line, words[i]) != SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Takes the last line off the text; without its newline. */
 static struct mt_str last_line(struct mt_str *text)
@@ -59,7 +50,7 @@ static bool is_installed(struct mt_str path)
         MT_STR_INIT("torch\\"),   MT_STR_INIT("transformers"), MT_STR_INIT("deepspeed/"),
         MT_STR_INIT("<"),         MT_STR_INIT("importlib"),    MT_STR_INIT("runpy"),
     };
-    return holds_any(path, PARTS, MT_COUNT(PARTS));
+    return mt_log_has_any(path, PARTS, MT_COUNT(PARTS));
 }
 
 static bool is_number(struct mt_str s)
@@ -104,9 +95,9 @@ static enum mt_cause cause_of(struct mt_str line)
         MT_STR_INIT("eager_attention"), MT_STR_INIT("attention_probs")};
     static const struct mt_str LOGITS[] = {MT_STR_INIT("lm_head"), MT_STR_INIT("cross_entropy"),
                                            MT_STR_INIT("logits.float()"), MT_STR_INIT("logits = ")};
-    return holds_any(line, SCORES, MT_COUNT(SCORES))   ? MT_CAUSE_ATTENTION
-           : holds_any(line, LOGITS, MT_COUNT(LOGITS)) ? MT_CAUSE_LOGITS
-                                                       : MT_CAUSE_NONE;
+    return mt_log_has_any(line, SCORES, MT_COUNT(SCORES))   ? MT_CAUSE_ATTENTION
+           : mt_log_has_any(line, LOGITS, MT_COUNT(LOGITS)) ? MT_CAUSE_LOGITS
+                                                            : MT_CAUSE_NONE;
 }
 
 /* Lines of several ranks lie between each other; of one that names its rank only those count. */
