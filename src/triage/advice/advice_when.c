@@ -66,15 +66,8 @@ static bool kernel_says(const struct mt_advisor *a)
            !mt_if_killed_in_pod(a) && !mt_if_killed_by_slurm(a);
 }
 
-bool mt_if_killed_at_group(const struct mt_advisor *a)
-{
-    return kernel_says(a) && said(a, MT_SAID_MEMORY_GROUP);
-}
-
-bool mt_if_killed_by_kernel(const struct mt_advisor *a)
-{
-    return kernel_says(a) && !said(a, MT_SAID_MEMORY_GROUP);
-}
+IF(killed_at_group, kernel_says(a) && said(a, MT_SAID_MEMORY_GROUP))
+IF(killed_by_kernel, kernel_says(a) && !said(a, MT_SAID_MEMORY_GROUP))
 
 bool mt_if_killed_unsaid(const struct mt_advisor *a)
 {
@@ -82,10 +75,7 @@ bool mt_if_killed_unsaid(const struct mt_advisor *a)
            !kernel_says(a);
 }
 
-bool mt_if_soft_alone(const struct mt_advisor *a)
-{
-    return mt_if_kind_soft(a) && a->list.n == 0;
-}
+IF(soft_alone, mt_if_kind_soft(a) && a->list.n == 0)
 
 bool mt_if_kind_of_host(const struct mt_advisor *a)
 {
@@ -99,10 +89,7 @@ bool mt_if_budget_of_card(const struct mt_advisor *a)
            mt_facts_has(a->facts, MT_OOM_FREE);
 }
 
-bool mt_if_budget_not_card(const struct mt_advisor *a)
-{
-    return is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a);
-}
+IF(budget_not_card, is_kind(a, MT_KIND_BUDGET) && !mt_if_budget_of_card(a))
 
 bool mt_if_budget_of_cache(const struct mt_advisor *a)
 {
@@ -110,25 +97,10 @@ bool mt_if_budget_of_cache(const struct mt_advisor *a)
            (mt_facts_has(a->facts, MT_OOM_REQUESTED) || said(a, MT_SAID_FIT_LEN));
 }
 
-bool mt_if_prints_grow(const struct mt_advisor *a)
-{
-    return a->growth != NULL;
-}
-
-bool mt_if_nothing_found(const struct mt_advisor *a)
-{
-    return !a->facts && !a->snapshot;
-}
-
-bool mt_if_snapshot_alone(const struct mt_advisor *a)
-{
-    return !a->facts && a->snapshot;
-}
-
-bool mt_if_library_alone(const struct mt_advisor *a)
-{
-    return is_kind(a, MT_KIND_LIBRARY);
-}
+IF(prints_grow, a->growth != NULL)
+IF(nothing_found, !a->facts && !a->snapshot)
+IF(snapshot_alone, !a->facts && a->snapshot)
+IF(library_alone, is_kind(a, MT_KIND_LIBRARY))
 
 bool mt_if_library_failed(const struct mt_advisor *a)
 {
@@ -138,10 +110,7 @@ bool mt_if_library_failed(const struct mt_advisor *a)
 
 /* ---- the system and the device ---- */
 
-bool mt_if_is_windows(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_WINDOWS);
-}
+IF(is_windows, said(a, MT_SAID_WINDOWS))
 
 bool mt_if_windows_driver(const struct mt_advisor *a)
 {
@@ -174,51 +143,17 @@ bool mt_if_host_torch(const struct mt_advisor *a)
            mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_LIBRARY;
 }
 
-bool mt_if_host_not_torch(const struct mt_advisor *a)
-{
-    return mt_if_host_python(a) && !mt_if_host_torch(a);
-}
-
-bool mt_if_host_ram_linux(const struct mt_advisor *a)
-{
-    return is_kind(a, MT_KIND_HOST_RAM) && !mt_if_host_ram_windows(a);
-}
-
-bool mt_if_is_mps(const struct mt_advisor *a)
-{
-    return is_backend(a, "mps") || is_backend(a, "metal");
-}
-
-bool mt_if_not_mps(const struct mt_advisor *a)
-{
-    return !mt_if_is_mps(a) && !is_backend(a, "dml");
-}
-
-bool mt_if_is_torch_mps(const struct mt_advisor *a)
-{
-    return is_backend(a, "mps") && mt_incident_is(incident(a), "torch");
-}
-
-bool mt_if_is_mps_full(const struct mt_advisor *a)
-{
-    return mt_if_is_torch_mps(a) && incident(a)->phase != MT_PHASE_LOADING;
-}
-
-bool mt_if_not_tpu(const struct mt_advisor *a)
-{
-    return !is_backend(a, "tpu");
-}
+IF(host_not_torch, mt_if_host_python(a) && !mt_if_host_torch(a))
+IF(host_ram_linux, is_kind(a, MT_KIND_HOST_RAM) && !mt_if_host_ram_windows(a))
+IF(is_mps, is_backend(a, "mps") || is_backend(a, "metal"))
+IF(not_mps, !mt_if_is_mps(a) && !is_backend(a, "dml"))
+IF(is_torch_mps, is_backend(a, "mps") && mt_incident_is(incident(a), "torch"))
+IF(is_mps_full, mt_if_is_torch_mps(a) && incident(a)->phase != MT_PHASE_LOADING)
+IF(not_tpu, !is_backend(a, "tpu"))
 
 /* The compiler's own account of a program, before anything ran. */
-bool mt_if_tpu_program(const struct mt_advisor *a)
-{
-    return is_backend(a, "tpu") && mt_facts_has(a->facts, MT_OOM_ALLOCATED);
-}
-
-bool mt_if_not_tpu_program(const struct mt_advisor *a)
-{
-    return !mt_if_tpu_program(a);
-}
+IF(tpu_program, is_backend(a, "tpu") && mt_facts_has(a->facts, MT_OOM_ALLOCATED))
+IF(not_tpu_program, !mt_if_tpu_program(a))
 
 bool mt_if_is_torch(const struct mt_advisor *a)
 {
@@ -262,40 +197,18 @@ bool mt_if_has_smi(const struct mt_advisor *a)
     return false;
 }
 
-bool mt_if_has_visible(const struct mt_advisor *a)
-{
-    return is_native(a) || is_backend(a, "npu");
-}
+IF(has_visible, is_native(a) || is_backend(a, "npu"))
 
 static bool is_linux(const struct mt_advisor *a)
 {
     return !mt_if_is_windows(a) && !mt_if_is_mps(a) && !is_backend(a, "dml");
 }
 
-bool mt_if_linux_torch(const struct mt_advisor *a)
-{
-    return is_linux(a) && mt_if_is_torch(a);
-}
-
-bool mt_if_linux_other(const struct mt_advisor *a)
-{
-    return is_linux(a) && !mt_if_is_torch(a);
-}
-
-bool mt_if_xpu_large(const struct mt_advisor *a)
-{
-    return is_backend(a, "xpu") && a->facts->requested >= 4 * MT_GIB;
-}
-
-bool mt_if_memtools(const struct mt_advisor *a)
-{
-    return mt_facts_memtools(a->facts);
-}
-
-bool mt_if_memtools_fraction(const struct mt_advisor *a)
-{
-    return mt_facts_memtools(a->facts) && a->verdict == MT_VERDICT_PER_PROCESS_LIMIT;
-}
+IF(linux_torch, is_linux(a) && mt_if_is_torch(a))
+IF(linux_other, is_linux(a) && !mt_if_is_torch(a))
+IF(xpu_large, is_backend(a, "xpu") && a->facts->requested >= 4 * MT_GIB)
+IF(memtools, mt_facts_memtools(a->facts))
+IF(memtools_fraction, mt_facts_memtools(a->facts) && a->verdict == MT_VERDICT_PER_PROCESS_LIMIT)
 
 /* ---- the program ---- */
 
@@ -305,15 +218,8 @@ bool mt_if_unknown_program(const struct mt_advisor *a)
            incident(a)->phase != MT_PHASE_LOADING && incident(a)->phase != MT_PHASE_GENERATION;
 }
 
-bool mt_if_unknown_on_card(const struct mt_advisor *a)
-{
-    return mt_if_unknown_program(a) && !mt_if_is_mps(a);
-}
-
-bool mt_if_is_loading(const struct mt_advisor *a)
-{
-    return incident(a)->phase == MT_PHASE_LOADING;
-}
+IF(unknown_on_card, mt_if_unknown_program(a) && !mt_if_is_mps(a))
+IF(is_loading, incident(a)->phase == MT_PHASE_LOADING)
 
 bool mt_if_graphs_on(const struct mt_advisor *a)
 {
@@ -321,41 +227,15 @@ bool mt_if_graphs_on(const struct mt_advisor *a)
            (said(a, MT_SAID_GRAPHS) || incident(a)->phase == MT_PHASE_CAPTURE);
 }
 
-bool mt_if_cache_known(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_KV_SET) || said(a, MT_SAID_KV_CACHE);
-}
-
-bool mt_if_cache_failed(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_CACHE_FAILED);
-}
-
-bool mt_if_compute_failed(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_COMPUTE_FAILED) && !mt_if_cache_failed(a);
-}
-
-bool mt_if_cache_unknown(const struct mt_advisor *a)
-{
-    return !mt_if_cache_failed(a);
-}
+IF(cache_known, said(a, MT_SAID_KV_SET) || said(a, MT_SAID_KV_CACHE))
+IF(cache_failed, said(a, MT_SAID_CACHE_FAILED))
+IF(compute_failed, said(a, MT_SAID_COMPUTE_FAILED) && !mt_if_cache_failed(a))
+IF(cache_unknown, !mt_if_cache_failed(a))
 
 /* A program on ggml that has no rows of its own, as whisper.cpp and stable-diffusion.cpp. */
-bool mt_if_ggml_other(const struct mt_advisor *a)
-{
-    return mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_RUNNER;
-}
-
-bool mt_if_spread_already(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_SPREAD) && mt_if_not_mps(a);
-}
-
-bool mt_if_not_spread(const struct mt_advisor *a)
-{
-    return !said(a, MT_SAID_SPREAD) && mt_if_not_mps(a) && !mt_if_ranks_load(a);
-}
+IF(ggml_other, mt_program_kind(a->facts->program) != MT_PROGRAM_KIND_RUNNER)
+IF(spread_already, said(a, MT_SAID_SPREAD) && mt_if_not_mps(a))
+IF(not_spread, !said(a, MT_SAID_SPREAD) && mt_if_not_mps(a) && !mt_if_ranks_load(a))
 
 /* The batch was lowered after the failure, and the run went on. */
 bool mt_if_retried_smaller(const struct mt_advisor *a)
@@ -365,30 +245,11 @@ bool mt_if_retried_smaller(const struct mt_advisor *a)
     return lowered && incident(a)->recovered && a->facts->attempts == 0;
 }
 
-bool mt_if_data_parallel(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_DATA_PARALLEL) && incident(a)->device <= 0;
-}
-
-bool mt_if_spilled(const struct mt_advisor *a)
-{
-    return incident(a)->spilled && is_backend(a, "cuda");
-}
-
-bool mt_if_no_address_space(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_ADDRESS_SPACE);
-}
-
-bool mt_if_native_or_unsaid(const struct mt_advisor *a)
-{
-    return is_native(a) || is_backend(a, "");
-}
-
-bool mt_if_not_low_vram(const struct mt_advisor *a)
-{
-    return !said(a, MT_SAID_LOW_VRAM);
-}
+IF(data_parallel, said(a, MT_SAID_DATA_PARALLEL) && incident(a)->device <= 0)
+IF(no_address_space, said(a, MT_SAID_ADDRESS_SPACE))
+IF(spilled, incident(a)->spilled &&is_backend(a, "cuda"))
+IF(native_or_unsaid, is_native(a) || is_backend(a, ""))
+IF(not_low_vram, !said(a, MT_SAID_LOW_VRAM))
 
 bool mt_if_limit_known(const struct mt_advisor *a)
 {
@@ -396,10 +257,7 @@ bool mt_if_limit_known(const struct mt_advisor *a)
 }
 
 /* It has its own ways with memory on a Mac and under DirectML. */
-bool mt_if_comfyui_may_lower(const struct mt_advisor *a)
-{
-    return mt_if_not_low_vram(a) && mt_if_not_mps(a);
-}
+IF(comfyui_may_lower, mt_if_not_low_vram(a) && mt_if_not_mps(a))
 
 bool mt_if_doubtful_status(const struct mt_advisor *a)
 {
@@ -408,10 +266,7 @@ bool mt_if_doubtful_status(const struct mt_advisor *a)
 }
 
 /* One of several processes, each of which loads the model for itself. */
-bool mt_if_ranks_load(const struct mt_advisor *a)
-{
-    return incident(a)->rank >= 0 && mt_if_not_mps(a);
-}
+IF(ranks_load, incident(a)->rank >= 0 && mt_if_not_mps(a))
 
 bool mt_if_is_builder(const struct mt_advisor *a)
 {
@@ -425,10 +280,7 @@ bool mt_if_shares_and_takes_all(const struct mt_advisor *a)
            !(a->verdict == MT_VERDICT_PER_PROCESS_LIMIT && mt_if_round_limit(a));
 }
 
-bool mt_if_round_limit(const struct mt_advisor *a)
-{
-    return a->facts->total > 0 && a->facts->total % (128 * MT_MIB) == 0;
-}
+IF(round_limit, a->facts->total > 0 && a->facts->total % (128 * MT_MIB) == 0)
 
 bool mt_if_not_set_limit(const struct mt_advisor *a)
 {
@@ -436,10 +288,7 @@ bool mt_if_not_set_limit(const struct mt_advisor *a)
            !(a->verdict == MT_VERDICT_PER_PROCESS_LIMIT && mt_if_round_limit(a));
 }
 
-bool mt_if_xla_buffer(const struct mt_advisor *a)
-{
-    return said(a, MT_SAID_XLA_BUFFER) && said(a, MT_SAID_XLA_OPERATION);
-}
+IF(xla_buffer, said(a, MT_SAID_XLA_BUFFER) && said(a, MT_SAID_XLA_OPERATION))
 
 bool mt_if_jax_share_set(const struct mt_advisor *a)
 {
@@ -447,10 +296,7 @@ bool mt_if_jax_share_set(const struct mt_advisor *a)
     return v && v->last < 0.9 && a->facts->requested >= 256 * MT_MIB;
 }
 
-bool mt_if_tiny_request(const struct mt_advisor *a)
-{
-    return a->facts->requested > 0 && a->facts->requested < 256 * MT_MIB && mt_if_has_smi(a);
-}
+IF(tiny_request, a->facts->requested > 0 && a->facts->requested < 256 * MT_MIB && mt_if_has_smi(a))
 
 bool mt_if_tiny_and_preallocates(const struct mt_advisor *a)
 {
@@ -482,20 +328,9 @@ bool mt_if_batch_may_fall(const struct mt_advisor *a)
                             : !mt_if_batch_is_one(a);
 }
 
-bool mt_if_attention_unfused(const struct mt_advisor *a)
-{
-    return incident(a)->cause == MT_CAUSE_ATTENTION && !mt_if_before_torch_2_1(a);
-}
-
-bool mt_if_logits_failed(const struct mt_advisor *a)
-{
-    return incident(a)->cause == MT_CAUSE_LOGITS;
-}
-
-bool mt_if_many_steps(const struct mt_advisor *a)
-{
-    return incident(a)->step > 100 && !a->facts->leak;
-}
+IF(attention_unfused, incident(a)->cause == MT_CAUSE_ATTENTION && !mt_if_before_torch_2_1(a))
+IF(logits_failed, incident(a)->cause == MT_CAUSE_LOGITS)
+IF(many_steps, incident(a)->step > 100 && !a->facts->leak)
 
 static bool is_lora(const struct mt_advisor *a)
 {
@@ -504,10 +339,7 @@ static bool is_lora(const struct mt_advisor *a)
     return trained && all && trained->last < all->last / 10;
 }
 
-bool mt_if_lora_unquantized(const struct mt_advisor *a)
-{
-    return is_lora(a) && !said(a, MT_SAID_FOUR_BIT);
-}
+IF(lora_unquantized, is_lora(a) && !said(a, MT_SAID_FOUR_BIT))
 
 bool mt_if_not_checkpointed(const struct mt_advisor *a)
 {
@@ -515,10 +347,7 @@ bool mt_if_not_checkpointed(const struct mt_advisor *a)
            a->facts->program != MT_PROGRAM_ULTRALYTICS; /* has no option for it */
 }
 
-bool mt_if_not_sharded(const struct mt_advisor *a)
-{
-    return !said(a, MT_SAID_SHARDED) && mt_if_not_mps(a);
-}
+IF(not_sharded, !said(a, MT_SAID_SHARDED) && mt_if_not_mps(a))
 
 bool mt_if_full_and_unsharded(const struct mt_advisor *a)
 {
@@ -548,15 +377,8 @@ const struct mt_smi_row *mt_facts_holder(const struct mt_facts *f)
     return most && most->bytes >= MT_GIB ? most : NULL;
 }
 
-bool mt_if_holder_named(const struct mt_advisor *a)
-{
-    return mt_facts_holder(a->facts) != NULL && is_linux(a);
-}
-
-bool mt_if_holder_unnamed(const struct mt_advisor *a)
-{
-    return mt_if_has_smi(a) && !mt_if_holder_named(a) && !mt_if_ranks_share(a);
-}
+IF(holder_named, mt_facts_holder(a->facts) != NULL && is_linux(a))
+IF(holder_unnamed, mt_if_has_smi(a) && !mt_if_holder_named(a) && !mt_if_ranks_share(a))
 
 bool mt_if_others_are_more(const struct mt_advisor *a)
 {
@@ -581,10 +403,7 @@ bool mt_if_outside_is_more(const struct mt_advisor *a)
            a->facts->outside > a->facts->room.missing + MT_GIB;
 }
 
-bool mt_if_outside_is_more_unnamed(const struct mt_advisor *a)
-{
-    return mt_if_outside_is_more(a) && is_native(a);
-}
+IF(outside_is_more_unnamed, mt_if_outside_is_more(a) && is_native(a))
 
 /* Several processes of one size on the card are ranks that were given the same card. */
 bool mt_if_ranks_share(const struct mt_advisor *a)
@@ -599,27 +418,13 @@ bool mt_if_ranks_share(const struct mt_advisor *a)
            (alike >= 2 && (i->rank >= 0 || a->facts->program == MT_PROGRAM_DEEPSPEED));
 }
 
-bool mt_if_may_be_own(const struct mt_advisor *a)
-{
-    return a->facts->knows_unexplained && is_backend(a, "cuda") && !mt_facts_holder(a->facts);
-}
-
-bool mt_if_far_outside(const struct mt_advisor *a)
-{
-    return a->list.n == 0 && a->facts->outside > 4 * MT_GIB && is_native(a);
-}
-
-bool mt_if_is_cuda_unowned(const struct mt_advisor *a)
-{
-    return is_backend(a, "cuda") && !a->facts->account && !is_kind(a, MT_KIND_LIBRARY);
-}
+IF(may_be_own, a->facts->knows_unexplained &&is_backend(a, "cuda") && !mt_facts_holder(a->facts))
+IF(far_outside, a->list.n == 0 && a->facts->outside > 4 * MT_GIB && is_native(a))
+IF(is_cuda_unowned, is_backend(a, "cuda") && !a->facts->account && !is_kind(a, MT_KIND_LIBRARY))
 
 /* ---- a snapshot ---- */
 
-bool mt_if_one_line_holds(const struct mt_advisor *a)
-{
-    return a->facts->holder && a->facts->holder_share >= 0.4;
-}
+IF(one_line_holds, a->facts->holder && a->facts->holder_share >= 0.4)
 
 bool mt_if_may_record(const struct mt_advisor *a)
 {

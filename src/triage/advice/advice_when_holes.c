@@ -42,10 +42,7 @@ bool mt_if_pools_large(const struct mt_advisor *a)
     return bytes > 0 && bytes >= a->facts->room.missing && bytes >= MT_GIB;
 }
 
-bool mt_if_replays_fail(const struct mt_advisor *a)
-{
-    return a->facts->replays_fail && mt_if_holes_matter(a);
-}
+IF(replays_fail, a->facts->replays_fail &&mt_if_holes_matter(a))
 
 bool mt_if_holes_matter(const struct mt_advisor *a)
 {
@@ -53,25 +50,10 @@ bool mt_if_holes_matter(const struct mt_advisor *a)
            mt_rules_holds(a->facts, MT_VERDICT_FRAGMENTATION);
 }
 
-bool mt_if_replay_serves(const struct mt_advisor *a)
-{
-    return a->facts->expandable_serves && !spent(a->facts) && mt_facts_may_expand(a->facts);
-}
-
-bool mt_if_other_replay_serves(const struct mt_advisor *a)
-{
-    return a->facts->serving_conf && spent(a->facts);
-}
-
-bool mt_if_change_serves(const struct mt_advisor *a)
-{
-    return a->facts->change != NULL;
-}
-
-bool mt_if_only_change_serves(const struct mt_advisor *a)
-{
-    return a->facts->change && !a->facts->serving_conf && !a->facts->expandable_serves;
-}
+IF(replay_serves, a->facts->expandable_serves && !spent(a->facts) && mt_facts_may_expand(a->facts))
+IF(other_replay_serves, a->facts->serving_conf &&spent(a->facts))
+IF(change_serves, a->facts->change != NULL)
+IF(only_change_serves, a->facts->change && !a->facts->serving_conf && !a->facts->expandable_serves)
 
 bool mt_if_may_expand_for_holes(const struct mt_advisor *a)
 {
@@ -81,10 +63,7 @@ bool mt_if_may_expand_for_holes(const struct mt_advisor *a)
            (!limit || f->room.kind == MT_ROOM_SCATTERED);
 }
 
-bool mt_if_expandable_already(const struct mt_advisor *a)
-{
-    return a->facts->expandable_on && !a->facts->replays_fail;
-}
+IF(expandable_already, a->facts->expandable_on && !a->facts->replays_fail)
 
 /* Where segments expand, blocks are cut whatever the limit says; and what is set is not set again.
  */
@@ -98,15 +77,8 @@ bool mt_if_may_split(const struct mt_advisor *a)
            !f->replays_fail && f->requested > 0;
 }
 
-bool mt_if_is_old(const struct mt_advisor *a)
-{
-    return mt_facts_has_no_settings(a->facts);
-}
-
-bool mt_if_plain_may_expand(const struct mt_advisor *a)
-{
-    return !spent(a->facts);
-}
+IF(is_old, mt_facts_has_no_settings(a->facts))
+IF(plain_may_expand, !spent(a->facts))
 
 /* They would make up for what is missing, though they are not the main matter. */
 bool mt_if_holes_would_do(const struct mt_advisor *a)
@@ -125,15 +97,8 @@ bool mt_if_hints(const struct mt_advisor *a)
            mt_incident_is(incident(a), "torch");
 }
 
-bool mt_if_hints_of_free(const struct mt_advisor *a)
-{
-    return mt_if_hints(a) && !mt_if_xpu_large(a);
-}
-
-bool mt_if_hints_with_live(const struct mt_advisor *a)
-{
-    return mt_if_hints(a) && mt_facts_has(a->facts, MT_OOM_ALLOCATED);
-}
+IF(hints_of_free, mt_if_hints(a) && !mt_if_xpu_large(a))
+IF(hints_with_live, mt_if_hints(a) && mt_facts_has(a->facts, MT_OOM_ALLOCATED))
 
 static bool hints_of_cache(const struct mt_advisor *a)
 {
@@ -141,10 +106,7 @@ static bool hints_of_cache(const struct mt_advisor *a)
            !mt_facts_watched(a->facts) && strcmp(incident(a)->format, "cudaMallocAsync") != 0;
 }
 
-bool mt_if_hint_expandable_on(const struct mt_advisor *a)
-{
-    return hints_of_cache(a) && a->facts->expandable_on;
-}
+IF(hint_expandable_on, hints_of_cache(a) && a->facts->expandable_on)
 
 bool mt_if_hint_expandable_failed(const struct mt_advisor *a)
 {
@@ -166,10 +128,7 @@ bool mt_if_hint_standard(const struct mt_advisor *a)
            !mt_facts_has(a->facts, MT_OOM_UNALLOCATED);
 }
 
-bool mt_if_hint_holes_short(const struct mt_advisor *a)
-{
-    return mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_SHORT;
-}
+IF(hint_holes_short, mt_if_hint_holes(a) && a->facts->room.kind == MT_ROOM_SHORT)
 
 bool mt_if_hint_holes_unknown(const struct mt_advisor *a)
 {
@@ -178,7 +137,4 @@ bool mt_if_hint_holes_unknown(const struct mt_advisor *a)
 }
 
 /* PyTorch gives nothing back while a graph is captured. */
-bool mt_if_hint_empty_cache(const struct mt_advisor *a)
-{
-    return hints_of_cache(a) && incident(a)->phase != MT_PHASE_CAPTURE;
-}
+IF(hint_empty_cache, hints_of_cache(a) && incident(a)->phase != MT_PHASE_CAPTURE)

@@ -5,6 +5,13 @@
 
 #include "triage/advice/advice_when.h"
 
+/* A condition of one expression. */
+#define IF(name, condition)                                                                        \
+    bool mt_if_##name(const struct mt_advisor *a)                                                  \
+    {                                                                                              \
+        return condition;                                                                          \
+    }
+
 static inline const struct mt_incident *incident(const struct mt_advisor *a)
 {
     return a->facts->incident;
