@@ -109,11 +109,8 @@ enum mt_status mt_log_end(struct mt_log *log, struct mt_error *err) MT_NODISCARD
 
 /* ---- inside the reader ---- */
 
-/* log_phase.c: phase and step from the raw lines in front of a message. */
+/* log_phase.c: phase, step, place and cause from the raw lines in front of a message. */
 void mt_log_context(struct mt_log *log, struct mt_str before, struct mt_log_message *m);
-
-/* log_place.c: place and cause from the raw text in front of a message. */
-void mt_log_place_take(struct mt_log_message *m, struct mt_str before);
 
 /* Words that mark a line for another reader. */
 enum mt_log_mark { MT_MARK_SUMMARY, MT_MARK_CONF, MT_MARK_COUNT };
