@@ -133,7 +133,6 @@ static void release(struct mt_fit *f)
     mt_mem_free(f->laws);
     mt_mem_free(f->like);
     mt_mem_free(f->mispaired);
-    mt_mem_free(f->sizes);
 }
 
 static const struct {

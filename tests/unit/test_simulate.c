@@ -381,6 +381,43 @@ START_TEST(candidates_fit_the_recording)
 }
 END_TEST
 
+/* Enough of them for threads. */
+START_TEST(many_come_out_as_each_alone)
+{
+    static struct mt_sim_try tries[64];
+    static const char *const texts[] = {"", "expandable_segments:True", "max_split_size_mb:64",
+                                        "roundup_power2_divisions:4"};
+    struct mt_snapshot s = load("demo/snap.pickle.gz");
+    struct mt_sim *sim = open_sim(&s, 0);
+    struct mt_sim_run recorded = replay(sim), alone;
+    struct mt_conf confs[MT_COUNT(texts)];
+    for (size_t i = 0; i < MT_COUNT(tries); i++) {
+        size_t k = i % MT_COUNT(texts);
+        mt_conf_parse(mt_str_from(texts[k]), 211, &confs[k]);
+        tries[i] = (struct mt_sim_try){.settings = &confs[k].settings,
+                                       .conf = mt_str_from(texts[k]),
+                                       .order = (enum mt_device_order)(i / 4 % MT_DEVICE_ORDERS)};
+    }
+    ck_assert_int_eq(mt_sim_try_all(sim, tries, MT_COUNT(tries), &err), MT_OK);
+    for (size_t i = 0; i < MT_COUNT(tries); i++) {
+        if (i < 8) {
+            mt_sim_set_order(sim, tries[i].order);
+            ck_assert_int_eq(
+                mt_sim_what_if(sim, tries[i].settings, tries[i].conf, &alone, NULL, &err), MT_OK);
+            ck_assert_uint_eq(tries[i].run.peak.reserved, alone.peak.reserved);
+            ck_assert_uint_eq(tries[i].run.stats.num_device_alloc, alone.stats.num_device_alloc);
+            ck_assert_int_eq(tries[i].run.verdict, alone.verdict);
+            ck_assert_str_eq(tries[i].run.conf, alone.conf);
+            mt_sim_run_release(&alone);
+        }
+        mt_sim_run_release(&tries[i].run);
+    }
+    mt_sim_run_release(&recorded);
+    mt_sim_free(sim);
+    mt_snapshot_release(&s);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("simulate");
@@ -394,6 +431,7 @@ int main(void)
     tcase_add_test(t, refused_in_the_what_if);
     tcase_add_test(t, bounds_are_inferred);
     tcase_add_test(t, candidates_fit_the_recording);
+    tcase_add_test(t, many_come_out_as_each_alone);
     tcase_set_timeout(t, 60);
     return unit_run_cases("simulate", t);
 }

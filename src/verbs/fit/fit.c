@@ -186,7 +186,6 @@ void mt_fit_free(struct mt_fit *f)
     mt_mem_free(f->laws);
     mt_mem_free(f->like);
     mt_mem_free(f->mispaired);
-    mt_mem_free(f->sizes);
     mt_vec_release(&f->unknown);
     mt_vec_release(&f->growing);
     mt_mem_free(f);

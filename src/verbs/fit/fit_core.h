@@ -42,7 +42,6 @@ struct mt_fit {
     enum mt_device_order order_of_addresses; /* in which most recordings come out as they were */
     double off_low, off_high; /* what larger recordings on other paths reserved, of what is
                                  predicted for them; 1: that */
-    uint64_t *sizes;          /* of each call at the size that is looked at */
     MT_VEC(struct mt_fit_stack) unknown, growing;
 };
 
@@ -70,10 +69,24 @@ uint64_t mt_fit_size_of(const struct mt_fit *f, size_t call, uint64_t size, enum
 bool mt_fit_is_shared(const struct mt_fit *f, size_t call);
 /* Several recordings have the call, and its sizes lie on no law: a library chooses them. */
 bool mt_fit_is_chosen(const struct mt_fit *f, size_t call);
-/* Fills f->sizes for a size of the program. */
-void mt_fit_sizes_at(struct mt_fit *f, uint64_t size, enum guess guess);
+/* The sizes of all calls of the base for a size of the program. */
+void mt_fit_sizes_at(const struct mt_fit *f, uint64_t size, enum guess guess, uint64_t *sizes);
 
 /* ---- fit_trials.c ---- */
+
+/* The program at a size, under one order of addresses. */
+struct trial {
+    uint64_t size;
+    enum guess guess;
+    enum mt_device_order order;
+    uint64_t reserved, requested; /* out, bytes, peaks */
+    uint32_t stack;               /* out: of the call at which most is in use */
+    uint64_t refused;             /* out: bytes of the first request that is; 0: none */
+    uint32_t refused_stack;       /* out */
+};
+enum { TRIALS = 16 }; /* at most, at once */
+enum mt_status mt_fit_run_trials(struct mt_fit *f, const struct mt_alloc_settings *settings,
+                                 struct trial *list, size_t n, struct mt_error *err) MT_NODISCARD;
 
 /* Fills order_of_addresses, off_low and off_high. */
 enum mt_status mt_fit_try(struct mt_fit *f, struct mt_error *err) MT_NODISCARD;

@@ -274,9 +274,8 @@ enum mt_status mt_fit_find_laws(struct mt_fit *f, struct mt_error *err)
     size_t n = f->calls[f->base].list.n;
     f->laws = mt_mem_alloc(n, sizeof *f->laws);
     f->like = mt_mem_alloc(n, sizeof *f->like);
-    f->sizes = mt_mem_alloc(n, sizeof *f->sizes);
     f->mispaired = mt_mem_zalloc(n, sizeof *f->mispaired);
-    if (!f->laws || !f->like || !f->sizes || !f->mispaired) {
+    if (!f->laws || !f->like || !f->mispaired) {
         return mt_fail_nomem(err);
     }
     for (size_t i = 0; i < n; i++) {
@@ -299,9 +298,9 @@ uint64_t mt_fit_size_of(const struct mt_fit *f, size_t call, uint64_t size, enum
     return bytes < 1 ? 1 : bytes > 0x1p60 ? (uint64_t)1 << 60 : (uint64_t)llround(bytes);
 }
 
-void mt_fit_sizes_at(struct mt_fit *f, uint64_t size, enum guess guess)
+void mt_fit_sizes_at(const struct mt_fit *f, uint64_t size, enum guess guess, uint64_t *sizes)
 {
     for (size_t i = 0; i < f->calls[f->base].list.n; i++) {
-        f->sizes[i] = mt_fit_size_of(f, i, size, guess);
+        sizes[i] = mt_fit_size_of(f, i, size, guess);
     }
 }

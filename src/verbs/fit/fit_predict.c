@@ -13,71 +13,49 @@ struct asked {
     struct mt_fit_run *out;
 };
 
-struct peaks {
-    uint64_t reserved, requested;
-    uint32_t stack;
-    bool refused;
-    uint64_t refused_size;
-    uint32_t refused_stack;
-};
-
-static enum mt_status run_once(const struct asked *a, enum mt_device_order order,
-                               struct peaks *peaks, struct mt_error *err)
-{
-    struct mt_sim_run run = {0};
-    mt_sim_set_order(a->fit->sim, order);
-    enum mt_status status = mt_sim_what_if(a->fit->sim, a->settings, MT_STR(""), &run, NULL, err);
-    uint32_t stack = run.ooms.n ? mt_sim_stack_of(a->fit->sim, run.ooms.v[0].event) : 0;
-    *peaks = (struct peaks){.reserved = run.peak.reserved,
-                            .requested = (uint64_t)run.stats.stat[MT_STAT_REQUESTED_BYTES][0].peak,
-                            .stack = mt_sim_stack_of(a->fit->sim, run.allocated_peak_event),
-                            .refused = run.n_ooms > 0,
-                            .refused_size = run.ooms.n ? run.ooms.v[0].size : 0,
-                            .refused_stack = stack};
-    mt_sim_run_release(&run);
-    return status;
-}
-
 static void widen(struct mt_fit_run *out, uint64_t reserved)
 {
     out->low = reserved < out->low ? reserved : out->low;
     out->high = reserved > out->high ? reserved : out->high;
 }
 
-static void take(struct mt_fit_run *out, const struct peaks *p)
+static void take(struct mt_fit_run *out, const struct trial *t)
 {
-    widen(out, p->reserved);
-    if (p->refused && out->verdict == MT_SIM_FITS) {
+    widen(out, t->reserved);
+    if (t->refused && out->verdict == MT_SIM_FITS) {
         out->verdict = MT_SIM_OUT_OF_MEMORY;
-        out->refused = p->refused_size;
-        out->refused_stack = p->refused_stack;
+        out->refused = t->refused;
+        out->refused_stack = t->refused_stack;
     }
 }
 
-/* The sizes of the laws, under every order of addresses. An expandable segment has one range of
- * addresses: there the order decides nothing. */
+/* The sizes of the laws, under every order of addresses; those of calls on no law small and large.
+ * An expandable segment has one range of addresses: there the order decides nothing. The first is
+ * what is predicted. */
 static enum mt_status try_orders(const struct asked *a, struct mt_error *err)
 {
     const size_t *laws = a->fit->law_counts;
-    int guesses = laws[MT_FIT_UNKNOWN] || laws[MT_FIT_UNCONFIRMED] ? GUESSES : 1;
+    bool some = laws[MT_FIT_UNKNOWN] || laws[MT_FIT_UNCONFIRMED];
     int orders = a->settings->expandable_segments ? 1 : MT_DEVICE_ORDERS;
-    int likely = orders == 1 ? 0 : (int)a->fit->order_of_addresses;
-    for (int g = 0; g < guesses; g++) {
-        mt_fit_sizes_at(a->fit, a->out->size, (enum guess)g);
-        for (int o = 0; o < orders; o++) {
-            struct peaks p;
-            if (g != GUESS_MIDDLE && o != likely) {
-                continue;
-            }
-            MT_TRY(run_once(a, (enum mt_device_order)o, &p, err));
-            take(a->out, &p);
-            if (g == GUESS_MIDDLE && o == likely) {
-                a->out->reserved = p.reserved;
-                a->out->requested = p.requested;
-                a->out->peak_stack = p.stack;
-            }
+    enum mt_device_order likely =
+        orders == 1 ? (enum mt_device_order)0 : a->fit->order_of_addresses;
+    struct trial list[TRIALS] = {{.size = a->out->size, .order = likely}};
+    size_t n = 1;
+    for (int o = 0; o < orders; o++) {
+        if (o != (int)likely) {
+            list[n++] = (struct trial){.size = a->out->size, .order = (enum mt_device_order)o};
         }
     }
+    for (int g = GUESS_LOW; some && g < GUESSES; g++) {
+        list[n++] = (struct trial){.size = a->out->size, .guess = (enum guess)g, .order = likely};
+    }
+    MT_TRY(mt_fit_run_trials(a->fit, a->settings, list, n, err));
+    for (size_t i = 0; i < n; i++) {
+        take(a->out, &list[i]);
+    }
+    a->out->reserved = list[0].reserved;
+    a->out->requested = list[0].requested;
+    a->out->peak_stack = list[0].stack;
     return MT_OK;
 }
 
@@ -86,20 +64,23 @@ static enum mt_status try_neighbours(const struct asked *a, struct mt_error *err
 {
     static const int off[] = {-50, -30, -15, 15, 30, 50}; /* thousandths */
     uint64_t size = a->out->size, last = size;
+    struct trial list[MT_COUNT(off)];
+    size_t n = 0;
     for (size_t i = 0; i < MT_COUNT(off); i++) {
         double away = (double)size * off[i] / 1000.0;
         uint64_t at = (uint64_t)((double)size + away + 0.5);
         at = at == size ? (off[i] < 0 ? size - 1 : size + 1) : at;
-        struct peaks p;
-        if (at == last || at == 0) {
-            continue;
+        if (at != last && at != 0) {
+            list[n++] = (struct trial){.size = at, .order = a->fit->order_of_addresses};
+            last = at;
         }
-        last = at;
-        mt_fit_sizes_at(a->fit, at, GUESS_MIDDLE);
-        MT_TRY(run_once(a, a->fit->order_of_addresses, &p, err));
-        if (p.requested > 0 && !p.refused) {
-            widen(a->out,
-                  (uint64_t)((double)p.reserved / (double)p.requested * (double)a->out->requested));
+    }
+    MT_TRY(mt_fit_run_trials(a->fit, a->settings, list, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct trial *t = &list[i];
+        if (t->requested > 0 && !t->refused) {
+            widen(a->out, (uint64_t)((double)t->reserved / (double)t->requested *
+                                     (double)a->out->requested));
         }
     }
     return MT_OK;
@@ -173,7 +154,6 @@ static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_f
     struct asked a = {f, q, q->settings ? q->settings : mt_sim_settings(f->sim), out};
     *out = (struct mt_fit_run){.size = size, .low = UINT64_MAX, .verdict = MT_SIM_FITS};
     mt_sim_set_bounds(f->sim, q->limit, q->capacity);
-    mt_sim_set_sizes(f->sim, f->sizes);
     enum mt_status status = try_orders(&a, err);
     bool fits = status == MT_OK && out->verdict == MT_SIM_FITS;
     if (fits) {
@@ -187,7 +167,6 @@ static enum mt_status predict(struct mt_fit *f, uint64_t size, const struct mt_f
     if (fits) {
         cap(q, out);
     }
-    mt_sim_set_sizes(f->sim, NULL);
     return status;
 }
 
@@ -230,12 +209,18 @@ enum mt_status mt_fit_largest(struct mt_fit *f, const struct mt_fit_question *q,
 enum mt_status mt_fit_find_cures(struct mt_fit *f, uint64_t size, const struct mt_fit_question *q,
                                  struct mt_sim_cures *out, struct mt_error *err)
 {
+    uint64_t *sizes = mt_mem_alloc(f->calls[f->base].list.n, sizeof *sizes);
+    if (!sizes) {
+        return mt_fail_nomem(err);
+    }
     struct mt_sim_patient patient = {.snapshot = f->snapshots[f->base],
                                      .device = f->recordings[f->base].device,
                                      .options = {.release = mt_sim_release(f->sim)},
-                                     .sizes = f->sizes,
+                                     .sizes = sizes,
                                      .limit = q->limit,
                                      .capacity = q->capacity};
-    mt_fit_sizes_at(f, size, GUESS_MIDDLE);
-    return mt_sim_find_cures(&patient, out, err);
+    mt_fit_sizes_at(f, size, GUESS_MIDDLE, sizes);
+    enum mt_status status = mt_sim_find_cures(&patient, out, err);
+    mt_mem_free(sizes);
+    return status;
 }

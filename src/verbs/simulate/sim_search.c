@@ -15,6 +15,7 @@
 
 #define MOST_STEPS 200000000 /* steps of a program times combinations: about 15 seconds */
 #define MOST_VALUES 32
+#define BATCH 8 /* settings that are tried side by side */
 
 /* "" is the default. */
 static const struct axis {
@@ -44,6 +45,11 @@ struct search {
     struct mt_sim_search *out;
     bool has_limit;
     bool fine; /* all values, not only the coarse ones */
+    struct choice waiting[BATCH];
+    struct mt_sim_try tries[BATCH];
+    size_t waits;
+    struct choice best; /* of what fits, reserving `least` bytes */
+    uint64_t least;
     struct mt_error *err;
 };
 
@@ -130,30 +136,50 @@ static void keep(struct mt_sim_search *out, struct mt_sim_found *x)
     out->n++;
 }
 
-/* *reserved: of this choice, UINT64_MAX where it does not fit or the release refuses it. */
-static enum mt_status try_choice(struct search *s, const struct choice *c, uint64_t *reserved)
+/* Tries what waits, in the order in which it was added. */
+static enum mt_status flush(struct search *s)
+{
+    struct mt_conf confs[BATCH];
+    char texts[BATCH][sizeof((struct mt_sim_run *)0)->conf];
+    size_t n = s->waits;
+    s->waits = 0;
+    for (size_t i = 0; i < n; i++) {
+        spell(&s->waiting[i], texts[i], sizeof texts[i]);
+        mt_conf_parse(mt_str_from(texts[i]), s->sim->release, &confs[i]);
+        s->tries[i] = (struct mt_sim_try){
+            .settings = &confs[i].settings, .conf = mt_str_from(texts[i]), .order = s->sim->order};
+    }
+    enum mt_status status = mt_sim_try_all(s->sim, s->tries, n, s->err);
+    for (size_t i = 0; i < n; i++) {
+        struct mt_sim_found found = {.keys = keys_of(&s->waiting[i]), .run = s->tries[i].run};
+        uint64_t reserved = found.run.peak.reserved;
+        if (status != MT_OK) {
+            mt_sim_run_release(&found.run);
+            continue;
+        }
+        if (found.run.verdict != MT_SIM_OUT_OF_MEMORY && reserved < s->least) {
+            s->least = reserved;
+            s->best = s->waiting[i];
+        }
+        memcpy(found.values, s->waiting[i].at, sizeof s->waiting[i].at);
+        s->out->tried++;
+        keep(s->out, &found);
+    }
+    return status;
+}
+
+/* A choice that makes no sense, or that the release refuses, is not tried. */
+static enum mt_status try_choice(struct search *s, const struct choice *c)
 {
     struct mt_conf conf;
-    struct mt_sim_found found = {.keys = keys_of(c)};
-    memcpy(found.values, c->at, sizeof c->at);
-    struct mt_sim_run *run = &found.run;
-    char text[sizeof run->conf];
-    *reserved = UINT64_MAX;
+    char text[sizeof((struct mt_sim_run *)0)->conf];
     spell(c, text, sizeof text);
     mt_conf_parse(mt_str_from(text), s->sim->release, &conf);
     if (!is_sensible(s, c) || !conf.valid) {
         return MT_OK;
     }
-    enum mt_status status =
-        mt_sim_what_if(s->sim, &conf.settings, mt_str_from(text), run, NULL, s->err);
-    if (status != MT_OK) {
-        mt_sim_run_release(run);
-        return status;
-    }
-    s->out->tried++;
-    *reserved = run->verdict == MT_SIM_OUT_OF_MEMORY ? UINT64_MAX : run->peak.reserved;
-    keep(s->out, &found);
-    return MT_OK;
+    s->waiting[s->waits++] = *c;
+    return s->waits == BATCH ? flush(s) : MT_OK;
 }
 
 /* The next combination; false behind the last. */
@@ -182,33 +208,28 @@ static size_t combinations(const struct search *s)
 static enum mt_status try_all(struct search *s)
 {
     struct choice c = {{0}};
-    uint64_t reserved;
     do {
-        MT_TRY(try_choice(s, &c, &reserved));
+        MT_TRY(try_choice(s, &c));
     } while (advance(s, &c));
-    return MT_OK;
+    return flush(s);
 }
 
 static enum mt_status try_by_key(struct search *s)
 {
-    struct choice best = {{0}};
-    uint64_t least, reserved;
-    MT_TRY(try_choice(s, &best, &least));
-    for (bool some = true; some;) {
-        struct choice from = best;
-        some = false;
+    uint64_t before = UINT64_MAX;
+    MT_TRY(try_choice(s, &s->best));
+    MT_TRY(flush(s));
+    while (s->least < before) {
+        const struct choice from = s->best;
+        before = s->least;
         for (size_t i = 0; i < N_AXES; i++) {
             struct choice c = from;
             for (uint8_t v = 1; from.at[i] == 0 && has_value(s, i, v); v++) {
                 c.at[i] = v;
-                MT_TRY(try_choice(s, &c, &reserved));
-                if (reserved < least) {
-                    least = reserved;
-                    best = c;
-                    some = true;
-                }
+                MT_TRY(try_choice(s, &c));
             }
         }
+        MT_TRY(flush(s));
     }
     return MT_OK;
 }
@@ -218,7 +239,6 @@ static enum mt_status refine(struct search *s)
 {
     struct choice from[MT_SIM_FOUND];
     size_t n = s->out->n, most = MOST_STEPS / 2 / (s->sim->ops.n + 1), before = s->out->tried;
-    uint64_t reserved;
     for (size_t i = 0; i < n; i++) {
         memcpy(from[i].at, s->out->best[i].values, sizeof from[i].at);
     }
@@ -228,28 +248,40 @@ static enum mt_status refine(struct search *s)
             struct choice c = from[i];
             for (uint8_t v = AXES[axis].coarse; has_value(s, axis, v); v++) {
                 c.at[axis] = v;
-                if (s->out->tried - before < most) {
-                    MT_TRY(try_choice(s, &c, &reserved));
+                if (s->out->tried + s->waits - before < most) {
+                    MT_TRY(try_choice(s, &c));
                 }
             }
         }
     }
-    return MT_OK;
+    return flush(s);
+}
+
+static enum mt_status search(struct search *s)
+{
+    size_t ops = s->sim->ops.n;
+    s->fine = true;
+    s->out->all = combinations(s) * ops <= MOST_STEPS;
+    if (s->out->all) {
+        return try_all(s);
+    }
+    s->fine = false;
+    MT_TRY(combinations(s) * ops <= MOST_STEPS ? try_all(s) : try_by_key(s));
+    return refine(s);
 }
 
 enum mt_status mt_sim_search(struct mt_sim *sim, struct mt_sim_search *out, struct mt_error *err)
 {
-    struct search s = {.sim = sim, .out = out, .has_limit = sim->run_limit.known, .err = err};
+    struct search *s = mt_mem_zalloc(1, sizeof *s);
     *out = (struct mt_sim_search){.n = 0};
-    s.fine = true;
-    out->all = combinations(&s) * sim->ops.n <= MOST_STEPS;
-    if (out->all) {
-        return try_all(&s);
+    if (!s) {
+        return mt_fail_nomem(err);
     }
-    s.fine = false;
-    bool all_coarse = combinations(&s) * sim->ops.n <= MOST_STEPS;
-    MT_TRY(all_coarse ? try_all(&s) : try_by_key(&s));
-    return refine(&s);
+    *s = (struct search){
+        .sim = sim, .out = out, .has_limit = sim->run_limit.known, .least = UINT64_MAX, .err = err};
+    enum mt_status status = search(s);
+    mt_mem_free(s);
+    return status;
 }
 
 void mt_sim_search_release(struct mt_sim_search *s)

@@ -150,6 +150,21 @@ enum mt_status mt_sim_what_if(struct mt_sim *sim, const struct mt_alloc_settings
                               struct mt_str conf, struct mt_sim_run *run,
                               struct mt_sim_output *output, struct mt_error *err) MT_NODISCARD;
 
+/* One of several what-ifs. */
+struct mt_sim_try {
+    const struct mt_alloc_settings *settings;
+    struct mt_str conf; /* only for print */
+    enum mt_device_order order;
+    const uint64_t *sizes; /* as of mt_sim_set_sizes; NULL: as the sim has them */
+    struct mt_sim_run run; /* out; release it, on an error too */
+    enum mt_status status; /* out */
+    struct mt_error err;   /* out, where status is one */
+};
+/* All of them, in threads where that is worth it; each comes out as it would alone. Errors: that of
+ * the first that has one. */
+enum mt_status mt_sim_try_all(struct mt_sim *sim, struct mt_sim_try *tries, size_t n,
+                              struct mt_error *err) MT_NODISCARD;
+
 /* ---- a changed program ---- */
 
 /* The stack of an event of the device. */
