@@ -74,8 +74,8 @@ static void say_layers(struct mt_estimate_term *t, const struct mt_summing *x, u
                       ", %" PRIu64 " of %" PRIu64 " tokens at most", windows, widest);
     }
     snprintf(t->formula + n, sizeof t->formula - (size_t)n,
-             ": %s B per token (%s) x sequence %" PRIu64 " x batch %" PRIu64, mt_count_text(growth).s,
-             mt_dtype_name(x->o->kv_dtype), x->o->sequence, x->o->batch);
+             ": %s B per token (%s) x sequence %" PRIu64 " x batch %" PRIu64,
+             mt_count_text(growth).s, mt_dtype_name(x->o->kv_dtype), x->o->sequence, x->o->batch);
 }
 
 void mt_add_cache(struct mt_summing *x)
