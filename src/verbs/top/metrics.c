@@ -165,7 +165,7 @@ void mt_top_prometheus(const struct mt_top *top, FILE *out)
         {"memtool_reserved_bytes", "gauge", "Reserved from the driver by PyTorch's allocator."},
         {"memtool_live_bytes", "gauge", "Allocated to tensors."},
         {"memtool_largest_hole_bytes", "gauge", "The largest free block in the reserved memory."},
-        {"memtool_hits_ratio", "gauge", "Requests served without the driver since it is watched."},
+        {"memtool_hits_ratio", "gauge", "Share of the watched requests served without the driver."},
         {"memtool_driver_calls_total", "counter", "Calls of the driver for memory."},
         {"memtool_growth_bytes_per_second", "gauge", "By which live memory clearly grows."},
         {"memtool_full_in_seconds", "gauge", "Until the card is full, if it grows on."},

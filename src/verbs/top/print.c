@@ -32,7 +32,7 @@ static void judge_growth(const struct mt_report *r, int *n, const struct mt_top_
         return;
     }
     mt_buf_printf(&b,
-                  "%s grows by %s a second: the card is full in %s. What is kept: memtool "
+                  "%s grows by %s per second: the card will be full in %s. What is kept: memtool "
                   "capture --pid %ld --for 60s --tensors",
                   who, mt_report_size(r, (uint64_t)f->growth).s, duration(f->full_in).s,
                   (long)row->pid);
@@ -47,19 +47,21 @@ static void judge_calls(const struct mt_report *r, int *n, const struct mt_top_r
     uint64_t ooms = row->last.ooms - row->first.ooms;
     uint64_t retries = row->last.retries - row->first.retries;
     if (ooms || retries) {
-        mt_buf_printf(&b,
-                      "%s: memory did not suffice %llu times since it is watched, %llu of them in "
-                      "vain",
-                      who, (unsigned long long)(retries > ooms ? retries : ooms),
-                      (unsigned long long)ooms);
+        mt_buf_printf(
+            &b,
+            "%s ran short of memory while it was watched: %s emptied the cache first, and "
+            "%s failed",
+            who, mt_counted_text(retries > ooms ? retries : ooms, "request").s,
+            mt_counted_text(ooms, "request").s);
         tell(r, n, &b);
     }
     mt_buf_reset(&b);
     if (f->has_rates && f->calls_per_s >= MANY_CALLS && f->has_hits && f->hits < FEW_HITS) {
-        mt_buf_printf(&b,
-                      "%s asks the driver %.0f times a second: its cache serves %.0f %% of the "
-                      "requests. Why: memtool capture --pid %ld --for 10s, then memtool frag",
-                      who, f->calls_per_s, 100 * f->hits, (long)row->pid);
+        mt_buf_printf(
+            &b,
+            "%s asks the driver for memory %.0f times per second: its cache serves only "
+            "%.0f %% of the requests. Why: memtool capture --pid %ld --for 10s, then memtool frag",
+            who, f->calls_per_s, 100 * f->hits, (long)row->pid);
         tell(r, n, &b);
     }
     mt_buf_release(&b);
@@ -101,10 +103,12 @@ static void judge(const struct mt_top *top, const struct mt_report *r)
         mt_buf_release(&who);
     }
     if (n == 0) {
-        mt_report_prose(r, 2, "%s",
-                        top->rows.n == 0 ? "no process is watched"
-                        : early ? "nothing stands out yet; growth is not known before 8 looks"
-                                : "nothing stands out");
+        mt_report_prose(
+            r, 2, "%s",
+            top->rows.n == 0
+                ? "no process is watched: --pid PID watches one, --all those on the cards"
+            : early ? "nothing stands out yet; growth is not known before 8 looks"
+                    : "nothing stands out");
     }
 }
 
