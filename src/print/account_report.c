@@ -183,46 +183,46 @@ void mt_account_line(struct mt_buf *b, const struct mt_report *r, const struct m
 
 /* ---- JSON ---- */
 
-static void put_owner(struct mt_put *p, cJSON *list, const struct mt_owner *o)
+static void put_owner(struct mt_out list, const struct mt_owner *o)
 {
-    cJSON *one = mt_put_object(p, list, NULL);
-    mt_put_text(p, one, "kind", mt_owner_id(o->kind));
-    mt_put_str(p, one, "name", o->name);
-    mt_put_u64(p, one, "bytes", o->bytes);
-    mt_put_known(p, one, "peak_bytes", o->peak_known, o->peak);
-    mt_put_known(p, one, "allocations", o->count > 0, o->count);
+    struct mt_out one = mt_out_object(list, NULL);
+    mt_out_text(one, "kind", mt_owner_id(o->kind));
+    mt_out_str(one, "name", o->name);
+    mt_out_u64(one, "bytes", o->bytes);
+    mt_out_known(one, "peak_bytes", o->peak_known, o->peak);
+    mt_out_known(one, "allocations", o->count > 0, o->count);
 }
 
-static void put_unexplained(struct mt_put *p, cJSON *o, const struct mt_account *a)
+static void put_unexplained(struct mt_out o, const struct mt_account *a)
 {
     uint64_t bytes = a->over ? a->seen - a->used : a->used - a->seen;
     if (!a->used_known) {
-        mt_put_null(p, o, "unexplained_bytes");
+        mt_out_null(o, "unexplained_bytes");
     } else if (bytes > INT64_MAX) {
-        mt_put_i64(p, o, "unexplained_bytes", a->over ? INT64_MIN : INT64_MAX);
+        mt_out_i64(o, "unexplained_bytes", a->over ? INT64_MIN : INT64_MAX);
     } else {
-        mt_put_i64(p, o, "unexplained_bytes", a->over ? -(int64_t)bytes : (int64_t)bytes);
+        mt_out_i64(o, "unexplained_bytes", a->over ? -(int64_t)bytes : (int64_t)bytes);
     }
 }
 
-void mt_account_json(struct mt_put *p, cJSON *o, const struct mt_account *a)
+void mt_out_account(struct mt_out o, const struct mt_account *a)
 {
     if (!a) {
-        mt_put_null(p, o, "account");
+        mt_out_null(o, "account");
         return;
     }
-    cJSON *account = mt_put_object(p, o, "account");
-    mt_put_bool(p, account, "every_library", a->recorded.watched);
-    mt_put_text(p, account, "source", a->used_known ? a->source : NULL);
-    mt_put_known(p, account, "total_bytes", a->total_known, a->total);
-    mt_put_known(p, account, "used_bytes", a->used_known, a->used);
-    mt_put_u64(p, account, "seen_bytes", a->seen);
-    mt_put_known(p, account, "seen_peak_bytes", a->seen_peak_known, a->seen_peak);
-    put_unexplained(p, account, a);
-    cJSON *owners = mt_put_array(p, account, "owners");
+    struct mt_out account = mt_out_object(o, "account");
+    mt_out_bool(account, "every_library", a->recorded.watched);
+    mt_out_text(account, "source", a->used_known ? a->source : NULL);
+    mt_out_known(account, "total_bytes", a->total_known, a->total);
+    mt_out_known(account, "used_bytes", a->used_known, a->used);
+    mt_out_u64(account, "seen_bytes", a->seen);
+    mt_out_known(account, "seen_peak_bytes", a->seen_peak_known, a->seen_peak);
+    put_unexplained(account, a);
+    struct mt_out owners = mt_out_array(account, "owners");
     for (size_t i = 0; i < a->rows.n; i++) {
         if (a->rows.v[i].kind != MT_OWNER_UNEXPLAINED) {
-            put_owner(p, owners, &a->rows.v[i]);
+            put_owner(owners, &a->rows.v[i]);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 void mt_course_stack_label(void *ctx, struct mt_buf *out, const struct mt_snapshot *s,
                            uint32_t stack)
@@ -204,38 +204,37 @@ enum mt_status mt_report_course_text(const struct mt_report *r, const struct mt_
 
 /* ---- JSON ---- */
 
-static void put_points(struct mt_put *p, cJSON *root, const struct mt_course *c)
+static void put_points(struct mt_out root, const struct mt_course *c)
 {
-    cJSON *list = mt_put_array(p, root, "series");
+    struct mt_out list = mt_out_array(root, "series");
     for (size_t i = 0; i < c->points.n; i++) {
         const struct mt_course_point *q = &c->points.v[i];
-        cJSON *o = mt_put_object(p, list, NULL);
-        mt_put_text(p, o, "file", q->file);
+        struct mt_out o = mt_out_object(list, NULL);
+        mt_out_text(o, "file", q->file);
         if (q->line) {
-            mt_put_u64(p, o, "line", q->line);
+            mt_out_u64(o, "line", q->line);
         }
         if (q->step >= 0) {
-            mt_put_i64(p, o, "step", q->step);
+            mt_out_i64(o, "step", q->step);
         }
-        mt_put_time(p, o, "us", q->us);
-        mt_put_u64(p, o, "live_bytes", q->live);
-        mt_put_known(p, o, "reserved_bytes", q->has_reserved, q->reserved);
+        mt_out_time(o, "us", q->us);
+        mt_out_u64(o, "live_bytes", q->live);
+        mt_out_known(o, "reserved_bytes", q->has_reserved, q->reserved);
     }
 }
 
-static void put_stacks(struct mt_put *p, cJSON *root, const struct mt_report *r,
-                       const struct mt_course *c)
+static void put_stacks(struct mt_out root, const struct mt_report *r, const struct mt_course *c)
 {
-    cJSON *list = mt_put_array(p, root, "stacks");
+    struct mt_out list = mt_out_array(root, "stacks");
     int64_t steps = c->points.n > 1 ? (int64_t)c->points.n - 1 : 1;
     for (size_t i = 0; i < c->stacks.n && (!r->limit || i < r->limit); i++) {
         const struct mt_course_stack *k = &c->stacks.v[i];
-        cJSON *o = mt_put_object(p, list, NULL);
-        mt_put_i64(p, o, "bytes_per_step", (int64_t)(k->last - k->first) / steps);
-        mt_put_u64(p, o, "live_bytes", k->last);
-        mt_put_u64(p, o, "count", k->count);
-        mt_put_str(p, o, "name", k->name);
-        mt_put_text(p, o, "since", c->points.v[k->since].file);
+        struct mt_out o = mt_out_object(list, NULL);
+        mt_out_i64(o, "bytes_per_step", (int64_t)(k->last - k->first) / steps);
+        mt_out_u64(o, "live_bytes", k->last);
+        mt_out_u64(o, "count", k->count);
+        mt_out_str(o, "name", k->name);
+        mt_out_text(o, "since", c->points.v[k->since].file);
     }
 }
 
@@ -243,26 +242,25 @@ enum mt_status mt_report_course_json(const struct mt_report *r, const struct mt_
                                      bool judged, bool one_line, struct mt_error *err)
 {
     static const char *const VERDICT[] = {"unknown", "no_leak", "leak"};
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, judged ? "leaks/1" : "summary/1");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, judged ? "leaks/1" : "summary/1", one_line);
     if (judged) {
-        mt_put_text(&p, root, "verdict", VERDICT[c->verdict]);
-        mt_put_null(&p, root, "period");
+        mt_out_text(root, "verdict", VERDICT[c->verdict]);
+        mt_out_null(root, "period");
     }
-    mt_put_known(&p, root, "rank", c->rank >= 0, (uint64_t)c->rank);
-    mt_put_known(&p, root, "device", c->device >= 0, (uint64_t)c->device);
+    mt_out_known(root, "rank", c->rank >= 0, (uint64_t)c->rank);
+    mt_out_known(root, "device", c->device >= 0, (uint64_t)c->device);
     bool many = c->points.n > 1 && (!judged || c->points.n >= c->least);
-    many ? mt_put_i64(&p, root, "bytes_per_step", c->live_step)
-         : mt_put_null(&p, root, "bytes_per_step");
+    many ? mt_out_i64(root, "bytes_per_step", c->live_step) : mt_out_null(root, "bytes_per_step");
     many && c->points.v[0].has_reserved
-        ? mt_put_i64(&p, root, "reserved_bytes_per_step", c->reserved_step)
-        : mt_put_null(&p, root, "reserved_bytes_per_step");
+        ? mt_out_i64(root, "reserved_bytes_per_step", c->reserved_step)
+        : mt_out_null(root, "reserved_bytes_per_step");
     if (judged) {
-        mt_put_u64(&p, root, "threshold_bytes_per_step", c->threshold);
+        mt_out_u64(root, "threshold_bytes_per_step", c->threshold);
     }
-    mt_put_text(&p, root, "since",
+    mt_out_text(root, "since",
                 many && c->live_step > 0 && is_of_files(c) ? c->points.v[c->since].file : NULL);
-    put_points(&p, root, c);
-    put_stacks(&p, root, r, c);
-    return mt_put_end(&p, r, root, one_line, err);
+    put_points(root, c);
+    put_stacks(root, r, c);
+    return mt_report_json_end(root, err);
 }

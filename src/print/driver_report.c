@@ -95,32 +95,32 @@ enum mt_status mt_report_emptied(const struct mt_report *r, const struct mt_snap
     return ok ? MT_OK : mt_fail_nomem(err);
 }
 
-void mt_put_driver_price(struct mt_put *p, cJSON *o, const struct mt_report *r,
-                         const struct mt_snapshot *s, const struct mt_driver_price *x)
+void mt_out_driver_price(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
+                         const struct mt_driver_price *x)
 {
-    cJSON *driver = mt_put_object(p, o, "driver");
-    mt_put_u64(p, driver, "taken", x->taken);
-    mt_put_u64(p, driver, "taken_bytes", x->taken_bytes);
-    mt_put_u64(p, driver, "given", x->given);
-    mt_put_u64(p, driver, "given_bytes", x->given_bytes);
-    mt_put_u64(p, driver, "us", mt_driver_price_us(x, x->taken + x->given));
-    mt_put_u64(p, driver, "call_us", x->call_us);
-    mt_put_bool(p, driver, "measured", x->measured);
-    mt_put_known(p, driver, "retries", x->knows_retries, x->retries);
-    cJSON *emptied = mt_put_object(p, driver, "empty_cache");
-    mt_put_u64(p, emptied, "calls", x->emptied);
-    mt_put_u64(p, emptied, "segments", x->emptied_segments);
-    mt_put_u64(p, emptied, "regained", x->regained);
-    mt_put_u64(p, emptied, "regained_bytes", x->regained_bytes);
-    mt_put_u64(p, emptied, "us", mt_driver_price_us(x, 2 * x->regained));
-    mt_put_bool(p, emptied, "in_loop", mt_driver_price_in_loop(x));
-    mt_put_item(p, emptied, "frames", mt_json_frames(s, x->emptied_stack));
-    cJSON *stacks = mt_put_array(p, driver, "stacks");
+    struct mt_out driver = mt_out_object(o, "driver");
+    mt_out_u64(driver, "taken", x->taken);
+    mt_out_u64(driver, "taken_bytes", x->taken_bytes);
+    mt_out_u64(driver, "given", x->given);
+    mt_out_u64(driver, "given_bytes", x->given_bytes);
+    mt_out_u64(driver, "us", mt_driver_price_us(x, x->taken + x->given));
+    mt_out_u64(driver, "call_us", x->call_us);
+    mt_out_bool(driver, "measured", x->measured);
+    mt_out_known(driver, "retries", x->knows_retries, x->retries);
+    struct mt_out emptied = mt_out_object(driver, "empty_cache");
+    mt_out_u64(emptied, "calls", x->emptied);
+    mt_out_u64(emptied, "segments", x->emptied_segments);
+    mt_out_u64(emptied, "regained", x->regained);
+    mt_out_u64(emptied, "regained_bytes", x->regained_bytes);
+    mt_out_u64(emptied, "us", mt_driver_price_us(x, 2 * x->regained));
+    mt_out_bool(emptied, "in_loop", mt_driver_price_in_loop(x));
+    mt_out_frames(emptied, s, x->emptied_stack);
+    struct mt_out stacks = mt_out_array(driver, "stacks");
     for (size_t i = 0; i < x->callers.n && (!r->limit || i < r->limit); i++) {
-        cJSON *one = mt_put_object(p, stacks, NULL);
-        mt_put_u64(p, one, "calls", x->callers.v[i].calls);
-        mt_put_u64(p, one, "bytes", x->callers.v[i].bytes);
-        mt_put_u64(p, one, "us", mt_driver_price_us(x, x->callers.v[i].calls));
-        mt_put_item(p, one, "frames", mt_json_frames(s, x->callers.v[i].stack));
+        struct mt_out one = mt_out_object(stacks, NULL);
+        mt_out_u64(one, "calls", x->callers.v[i].calls);
+        mt_out_u64(one, "bytes", x->callers.v[i].bytes);
+        mt_out_u64(one, "us", mt_driver_price_us(x, x->callers.v[i].calls));
+        mt_out_frames(one, s, x->callers.v[i].stack);
     }
 }

@@ -4,7 +4,7 @@
 #define MEMTOOL_PRINT_DRIVER_REPORT_H
 
 #include "heap/findings/driver_price.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 /* Who calls it how often and what that costs, of `span_us` (-1: not known), with retries; nothing
  * where it was not called. `when`: "after warm-up". Errors: MT_NOMEM. */
@@ -19,7 +19,7 @@ enum mt_status mt_report_emptied(const struct mt_report *r, const struct mt_snap
                                  struct mt_error *err) MT_NODISCARD;
 
 /* The key `driver`. */
-void mt_put_driver_price(struct mt_put *p, cJSON *o, const struct mt_report *r,
-                         const struct mt_snapshot *s, const struct mt_driver_price *x);
+void mt_out_driver_price(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
+                         const struct mt_driver_price *x);
 
 #endif

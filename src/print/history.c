@@ -5,9 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <cjson/cJSON.h>
+
 #include <memtool/version.h>
-#include "print/json_line.h"
-#include "print/report.h"
+#include "print/report_json.h"
 #include "support/checked.h"
 
 #define SCHEMA "history/1"
@@ -104,28 +105,29 @@ void mt_history_release(struct mt_run_history *h)
 
 void mt_history_line(struct mt_buf *to, const struct mt_history_entry *e)
 {
-    struct mt_buf one = {0}, *b = &one; /* the writer begins at the beginning of its buffer */
-    mt_line_open(b, '{');
-    mt_line_str(b, "memtool", MT_STR(MT_VERSION));
-    mt_line_str(b, "schema", MT_STR(SCHEMA));
-    mt_line_str(b, "commit", e->commit);
-    mt_line_str(b, "time", e->time);
-    mt_line_str(b, "file", e->file);
-    mt_line_u64(b, "peak_requested_bytes", e->peak);
-    mt_line_u64(b, "reserved_bytes", e->reserved);
-    mt_line_key(b, "fragmentation");
-    mt_buf_printf(b, "%.6f", e->frag);
-    mt_line_u64(b, "device_calls", e->device_calls);
+    char share[32];
+    struct mt_json_out json = {0};
+    struct mt_out o = mt_out_object(mt_out_here(&json), NULL);
+    mt_out_text(o, "memtool", MT_VERSION);
+    mt_out_text(o, "schema", SCHEMA);
+    mt_out_str(o, "commit", e->commit);
+    mt_out_str(o, "time", e->time);
+    mt_out_str(o, "file", e->file);
+    mt_out_u64(o, "peak_requested_bytes", e->peak);
+    mt_out_u64(o, "reserved_bytes", e->reserved);
+    snprintf(share, sizeof share, "%.6f", e->frag);
+    mt_out_number(o, "fragmentation", mt_str_from(share));
+    mt_out_u64(o, "device_calls", e->device_calls);
     if (e->knows_growth) {
-        mt_line_i64(b, "bytes_per_step", e->bytes_per_step);
+        mt_out_i64(o, "bytes_per_step", e->bytes_per_step);
     } else {
-        mt_line_null(b, "bytes_per_step");
+        mt_out_null(o, "bytes_per_step");
     }
-    mt_line_close(b, '}');
-    mt_buf_char(b, '\n');
-    mt_buf_str(to, mt_buf_view(b));
-    to->failed |= one.failed;
-    mt_buf_release(&one);
+    mt_out_end(o);
+    mt_buf_char(&json.text, '\n');
+    mt_buf_str(to, mt_buf_view(&json.text));
+    to->failed |= json.text.failed;
+    mt_buf_release(&json.text);
 }
 
 /* ---- judging ---- */

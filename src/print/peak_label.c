@@ -148,19 +148,19 @@ enum mt_category mt_category_next(bool done[MT_CATEGORY_COUNT],
     return (enum mt_category)best;
 }
 
-void mt_put_categories(struct mt_put *p, cJSON *o, const uint64_t bytes[MT_CATEGORY_COUNT],
+void mt_out_categories(struct mt_out o, const uint64_t bytes[MT_CATEGORY_COUNT],
                        const uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT])
 {
-    cJSON *categories = mt_put_object(p, o, "categories");
+    struct mt_out categories = mt_out_object(o, "categories");
     for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
         char key[40];
         (void)snprintf(key, sizeof key, "%s_bytes", mt_category_name((enum mt_category)c));
-        mt_put_u64(p, categories, key, bytes[c]);
+        mt_out_u64(categories, key, bytes[c]);
     }
-    cJSON *confidence = mt_put_object(p, o, "confidence");
+    struct mt_out confidence = mt_out_object(o, "confidence");
     for (int c = 0; c < MT_CATEGORY_COUNT; c++) {
         if (c != MT_CATEGORY_UNKNOWN) {
-            mt_put_text(p, confidence, mt_category_name((enum mt_category)c),
+            mt_out_text(confidence, mt_category_name((enum mt_category)c),
                         mt_category_sure_word((enum mt_category)c, sure[c]));
         }
     }

@@ -5,7 +5,7 @@
 #define MEMTOOL_PRINT_PEAK_LABEL_H
 
 #include "heap/findings/peak.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 /* The words of --by, in the order of enum mt_peak_by, NULL behind the last; and the titles of their
  * columns. */
@@ -25,7 +25,7 @@ enum mt_category mt_category_next(bool done[MT_CATEGORY_COUNT],
                                   const uint64_t bytes[MT_CATEGORY_COUNT]);
 
 /* The keys `categories` and `confidence`. */
-void mt_put_categories(struct mt_put *p, cJSON *o, const uint64_t bytes[MT_CATEGORY_COUNT],
+void mt_out_categories(struct mt_out o, const uint64_t bytes[MT_CATEGORY_COUNT],
                        const uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT]);
 
 #endif

@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cjson/cJSON.h>
-
 #include "heap/stacks/frames.h"
 #include "snapshot/model/model.h"
 #include "support/error.h"
@@ -139,30 +137,6 @@ enum mt_status mt_table_print(struct mt_table *t, const struct mt_report *r, int
 /* One field of a CSV line, quoted where needed; for listings that are printed as they come. */
 void mt_csv_text(const struct mt_report *r, const char *text);
 
-/* ---- JSON ---- */
-
-/*
- * {"memtool": version, "schema": schema, "file": r->file}; NULL when out of memory. Numbers are
- * written exactly: cJSON keeps doubles, so integers go in as raw text.
- * All mt_json_* setters return false when memory ran out.
- */
-cJSON *mt_json_begin(const struct mt_report *r, const char *schema) MT_NODISCARD;
-bool mt_json_u64(cJSON *object, const char *key, uint64_t n);
-bool mt_json_i64(cJSON *object, const char *key, int64_t n);
-bool mt_json_ratio(cJSON *object, const char *key, double x);     /* finite, else null */
-bool mt_json_addr(cJSON *object, const char *key, uint64_t addr); /* "0x7f.." */
-bool mt_json_str(cJSON *object, const char *key,
-                 struct mt_str s); /* invalid UTF-8 becomes U+FFFD */
-bool mt_json_bool(cJSON *object, const char *key, bool b);
-bool mt_json_null(cJSON *object, const char *key);
-/* Items without a key, for arrays; caller adds them with cJSON_AddItemToArray. */
-cJSON *mt_json_u64_item(uint64_t n) MT_NODISCARD;
-cJSON *mt_json_str_item(struct mt_str s) MT_NODISCARD;
-/* Prints the object indented (or on one line: NDJSON), a newline behind it, and deletes it; NULL is
- * taken as out of memory. Errors: MT_NOMEM. */
-enum mt_status mt_json_end(const struct mt_report *r, cJSON *object, bool one_line,
-                           struct mt_error *err) MT_NODISCARD;
-
 /* ---- stacks ---- */
 
 /* "train.py:42 forward" of the frame that tells most (heap/stacks/frames.h; with r->all_frames the
@@ -194,8 +168,5 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
  * file does not tell. The labels above, but mt_stack_label, end with it, and mt_stack_lines with
  * its lines. */
 void mt_stack_label_forward(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stack);
-
-/* [{name, filename, line}] of a stack, innermost first, all frames. NULL: out of memory. */
-cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack) MT_NODISCARD;
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "heap/stacks/event_labels.h"
 #include "heap/stacks/frames.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/report.h"
 #include "torch/keys.h"
 
@@ -218,40 +218,28 @@ void mt_stack_lines(struct mt_buf *b, const struct mt_snapshot *s, uint32_t stac
     add_forward_lines(b, s, stack, indent);
 }
 
-static cJSON *frame_item(const struct mt_snapshot *s, const struct mt_frame *f)
+void mt_out_frames(struct mt_out o, const struct mt_snapshot *s, uint32_t stack)
 {
-    cJSON *item = cJSON_CreateObject();
-    if (item && mt_json_str(item, "name", mt_snapshot_str(s, f->name)) &&
-        mt_json_str(item, "filename", mt_snapshot_str(s, f->filename)) &&
-        (f->present >> MT_FRAME_KEY_line & 1 ? mt_json_i64(item, "line", f->line)
-                                             : mt_json_null(item, "line"))) {
-        return item;
-    }
-    cJSON_Delete(item);
-    return NULL;
-}
-
-cJSON *mt_json_frames(const struct mt_snapshot *s, uint32_t stack)
-{
-    cJSON *array = cJSON_CreateArray();
-    uint32_t n = stack ? s->stacks[stack].n : 0;
-    for (uint32_t i = 0; array && i < n; i++) {
-        cJSON *item = frame_item(s, frame_at(s, stack, i));
-        if (!item || !cJSON_AddItemToArray(array, item)) {
-            cJSON_Delete(item);
-            cJSON_Delete(array);
-            return NULL;
+    struct mt_out frames = mt_out_array(o, "frames");
+    for (uint32_t i = 0; stack && i < s->stacks[stack].n; i++) {
+        const struct mt_frame *f = frame_at(s, stack, i);
+        struct mt_out one = mt_out_object(frames, NULL);
+        mt_out_str(one, "name", mt_snapshot_str(s, f->name));
+        mt_out_str(one, "filename", mt_snapshot_str(s, f->filename));
+        if (f->present >> MT_FRAME_KEY_line & 1) {
+            mt_out_i64(one, "line", f->line);
+        } else {
+            mt_out_null(one, "line");
         }
     }
-    return array;
 }
 
-void mt_put_forward(struct mt_put *p, cJSON *o, const struct mt_snapshot *s, uint32_t stack)
+void mt_out_forward(struct mt_out o, const struct mt_snapshot *s, uint32_t stack)
 {
     bool several;
     const struct mt_value *lines = mt_stack_forward(s, stack, &several);
-    cJSON *list = lines ? mt_put_array(p, o, "forward_frames") : NULL;
+    struct mt_out list = lines ? mt_out_array(o, "forward_frames") : o;
     for (uint32_t i = 0; lines && i < lines->n; i++) {
-        mt_put_item(p, list, NULL, mt_json_str_item(forward_line(s, lines, i)));
+        mt_out_str(list, NULL, forward_line(s, lines, i));
     }
 }

@@ -55,6 +55,93 @@ static void new_line(struct mt_json_out *json)
     }
 }
 
+/* ---- text ---- */
+
+static void put_unit(struct mt_json_out *json, uint32_t unit)
+{
+    char text[] = "\\u0000";
+    for (int i = 5; i >= 2; i--) {
+        text[i] = "0123456789abcdef"[unit & 15];
+        unit >>= 4;
+    }
+    put(json, text, 6);
+}
+
+/* The escapes with a letter, else the number; beyond 0xffff as two surrogates. */
+static void put_escape(struct mt_json_out *json, uint32_t code)
+{
+    static const char LETTERS[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
+                                      {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
+    for (size_t i = 0; i < MT_COUNT(LETTERS); i++) {
+        if (code == (uint32_t)LETTERS[i][0]) {
+            put(json, (const char[]){'\\', LETTERS[i][1]}, 2);
+            return;
+        }
+    }
+    if (code >= 0x10000) {
+        put_unit(json, 0xd800u + ((code - 0x10000) >> 10));
+        code = 0xdc00u + (code & 0x3ff);
+    }
+    put_unit(json, code);
+}
+
+/* How many bytes at the head of s need no escape and no decoding: nearly all text there is. */
+static size_t plain_bytes(struct mt_str s)
+{
+    size_t i = 0;
+    while (i < s.n && s.p[i] >= 0x20 && s.p[i] < 0x7f && s.p[i] != '"' && s.p[i] != '\\') {
+        i++;
+    }
+    return i;
+}
+
+/* A high surrogate in front of a low one: read back, the two would be one character. */
+static bool would_pair(struct mt_str s, uint32_t code, size_t n)
+{
+    uint32_t next = 0;
+    if (code >= 0xd800 && code < 0xdc00 && n < s.n) {
+        (void)mt_utf8_decode_any((struct mt_str){s.p + n, s.n - n}, &next);
+    }
+    return next >= 0xdc00 && next < 0xe000;
+}
+
+/* The first character of s, which is not plain. Returns its length in bytes. */
+static size_t put_character(struct mt_json_out *json, struct mt_str s)
+{
+    uint32_t code = 0;
+    size_t n = json->python ? mt_utf8_decode_any(s, &code) : mt_utf8_decode(s, &code);
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    if (!json->python && (n == 0 || code == 0)) {
+        put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
+        return 1;
+    }
+    if (would_pair(s, code, n)) {
+        put_unit(json, 0xdc00u + (unsigned char)s.p[0]);
+        return 1;
+    }
+    if (code != '"' && code != '\\' && !surrogate && mt_char_is_safe(code)) {
+        put(json, s.p, n);
+    } else {
+        put_escape(json, code);
+    }
+    return n;
+}
+
+static void put_string(struct mt_json_out *json, struct mt_str s)
+{
+    put_char(json, '"');
+    while (s.n) {
+        size_t n = plain_bytes(s);
+        if (n) {
+            put(json, s.p, n);
+        } else {
+            n = put_character(json, s);
+        }
+        s = (struct mt_str){s.p + n, s.n - n};
+    }
+    put_char(json, '"');
+}
+
 /* ---- containers ---- */
 
 static void end_one(struct mt_json_out *json)
@@ -107,7 +194,7 @@ static void next_item(struct mt_out o)
 
 static void end_key(struct mt_json_out *json)
 {
-    put(json, "\":\t", json->indented ? 3 : 2);
+    put(json, ":\t", json->indented ? 2 : 1);
 }
 
 /* Comes before each value. */
@@ -122,8 +209,7 @@ static struct mt_json_out *next(struct mt_out o, const char *key)
     next_item(o);
     MT_ASSERT(!key == !(json->level[o.depth] & OBJECT));
     if (key) {
-        put_char(json, '"');
-        put(json, key, strlen(key));
+        put_string(json, mt_str_from(key));
         end_key(json);
     }
     return json;
@@ -162,7 +248,7 @@ bool mt_out_wants_key(struct mt_out o)
     return o.json->level[o.depth] & OBJECT && !o.json->keyed;
 }
 
-/* ---- numbers and constants ---- */
+/* ---- values ---- */
 
 void mt_out_number(struct mt_out o, const char *key, struct mt_str digits)
 {
@@ -253,101 +339,13 @@ void mt_out_f64(struct mt_out o, const char *key, double x)
     mt_out_number(o, key, mt_str_from(text));
 }
 
-/* ---- text ---- */
-
-static void put_unit(struct mt_json_out *json, uint32_t unit)
-{
-    char text[] = "\\u0000";
-    for (int i = 5; i >= 2; i--) {
-        text[i] = "0123456789abcdef"[unit & 15];
-        unit >>= 4;
-    }
-    put(json, text, 6);
-}
-
-/* The escapes with a letter, else the number; beyond 0xffff as two surrogates. */
-static void put_escape(struct mt_json_out *json, uint32_t code)
-{
-    static const char LETTERS[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\r', 'r'},
-                                      {'\t', 't'}, {'\b', 'b'},  {'\f', 'f'}};
-    for (size_t i = 0; i < MT_COUNT(LETTERS); i++) {
-        if (code == (uint32_t)LETTERS[i][0]) {
-            put(json, (const char[]){'\\', LETTERS[i][1]}, 2);
-            return;
-        }
-    }
-    if (code >= 0x10000) {
-        put_unit(json, 0xd800u + ((code - 0x10000) >> 10));
-        code = 0xdc00u + (code & 0x3ff);
-    }
-    put_unit(json, code);
-}
-
-/* How many bytes at the head of s need no escape and no decoding: nearly all text there is. */
-static size_t plain_bytes(struct mt_str s)
-{
-    size_t i = 0;
-    while (i < s.n && s.p[i] >= 0x20 && s.p[i] < 0x7f && s.p[i] != '"' && s.p[i] != '\\') {
-        i++;
-    }
-    return i;
-}
-
-/* A high surrogate in front of a low one: read back, the two would be one character. */
-static bool would_pair(struct mt_str s, uint32_t code, size_t n)
-{
-    uint32_t next = 0;
-    if (code >= 0xd800 && code < 0xdc00 && n < s.n) {
-        (void)mt_utf8_decode_any((struct mt_str){s.p + n, s.n - n}, &next);
-    }
-    return next >= 0xdc00 && next < 0xe000;
-}
-
-/* The first character of s, which is not plain. Returns its length in bytes. */
-static size_t put_character(struct mt_json_out *json, struct mt_str s)
-{
-    uint32_t code = 0;
-    size_t n = json->python ? mt_utf8_decode_any(s, &code) : mt_utf8_decode(s, &code);
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    if (!json->python && (n == 0 || code == 0)) {
-        put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
-        return 1;
-    }
-    if (would_pair(s, code, n)) {
-        put_unit(json, 0xdc00u + (unsigned char)s.p[0]);
-        return 1;
-    }
-    if (code != '"' && code != '\\' && !surrogate && mt_char_is_safe(code)) {
-        put(json, s.p, n);
-    } else {
-        put_escape(json, code);
-    }
-    return n;
-}
-
-static void put_text(struct mt_json_out *json, struct mt_str s)
-{
-    while (s.n) {
-        size_t n = plain_bytes(s);
-        if (n) {
-            put(json, s.p, n);
-        } else {
-            n = put_character(json, s);
-        }
-        s = (struct mt_str){s.p + n, s.n - n};
-    }
-}
-
 void mt_out_str(struct mt_out o, const char *key, struct mt_str s)
 {
     if (!key && mt_out_wants_key(o)) {
         mt_out_key(o, s);
         return;
     }
-    struct mt_json_out *json = next(o, key);
-    put_char(json, '"');
-    put_text(json, s);
-    put_char(json, '"');
+    put_string(next(o, key), s);
 }
 
 void mt_out_text(struct mt_out o, const char *key, const char *text)
@@ -355,11 +353,16 @@ void mt_out_text(struct mt_out o, const char *key, const char *text)
     text ? mt_out_str(o, key, mt_str_from(text)) : mt_out_null(o, key);
 }
 
+void mt_out_buf(struct mt_out o, const char *key, const struct mt_buf *b)
+{
+    o.json->text.failed |= b->failed;
+    mt_out_str(o, key, mt_buf_view(b));
+}
+
 void mt_out_key(struct mt_out o, struct mt_str key)
 {
     next_item(o);
-    put_char(o.json, '"');
-    put_text(o.json, key);
+    put_string(o.json, key);
     end_key(o.json);
     o.json->keyed = true;
 }

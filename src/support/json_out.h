@@ -14,9 +14,8 @@
  *
  * A struct mt_out is an object or array that is being written. A value that is put into it ends
  * what was begun inside it before: `total_bytes` above ends the last block and the list. What has
- * ended takes no more values. In an object each value has a key, which is a literal that needs no
- * escapes; in an array the key is NULL. A lack of memory is remembered in `text.failed`, so that
- * nothing here returns a status.
+ * ended takes no more values. In an object each value has a key; in an array the key is NULL. A
+ * lack of memory is remembered in `text.failed`, so that nothing here returns a status.
  */
 #ifndef MEMTOOL_SUPPORT_JSON_OUT_H
 #define MEMTOOL_SUPPORT_JSON_OUT_H
@@ -70,7 +69,7 @@ struct mt_out mt_out_rows(struct mt_out o, const char *key);
 /* An array without blanks, also where the writer indents. */
 struct mt_out mt_out_tuple(struct mt_out o, const char *key);
 
-/* Any text as the key of the value that follows with key NULL. A value that is put into an object
+/* The key of the value that follows with key NULL. A value that is put into an object
  * with key NULL where a key must come is that key, as Python has it: 1 becomes "1". */
 void mt_out_key(struct mt_out o, struct mt_str key);
 /* Whether o is an object that must get a key next. */
@@ -81,7 +80,8 @@ void mt_out_i64(struct mt_out o, const char *key, int64_t n);
 void mt_out_f64(struct mt_out o, const char *key, double x);
 void mt_out_addr(struct mt_out o, const char *key, uint64_t addr); /* "0x7f.." */
 void mt_out_str(struct mt_out o, const char *key, struct mt_str s);
-void mt_out_text(struct mt_out o, const char *key, const char *text); /* NULL: null */
+void mt_out_text(struct mt_out o, const char *key, const char *text);      /* NULL: null */
+void mt_out_buf(struct mt_out o, const char *key, const struct mt_buf *b); /* fails if b failed */
 void mt_out_bool(struct mt_out o, const char *key, bool b);
 void mt_out_null(struct mt_out o, const char *key);
 /* The text of a number. */

@@ -2,7 +2,9 @@
 /* Which frames are the user's, and how a stack is named by them. */
 #include "snapshot/model/builder.h"
 #include "heap/stacks/frames.h"
-#include "print/report.h"
+#include <cjson/cJSON.h>
+
+#include "print/report_json.h"
 #include "torch/keys.h"
 
 #include "unit.h"
@@ -110,15 +112,23 @@ END_TEST
 START_TEST(as_json)
 {
     build();
-    cJSON *frames = mt_json_frames(&s, user_stack);
-    ck_assert_int_eq(cJSON_GetArraySize(frames), 5);
-    char *text = cJSON_PrintUnformatted(cJSON_GetArrayItem(frames, 2));
-    ck_assert_str_eq(text, "{\"name\":\"forward\",\"filename\":\"/home/me/train.py\",\"line\":10}");
-    cJSON_free(text);
-    cJSON_Delete(frames);
-    frames = mt_json_frames(&s, 0);
-    ck_assert_int_eq(cJSON_GetArraySize(frames), 0);
-    cJSON_Delete(frames);
+    for (int none = 0; none <= 1; none++) {
+        struct mt_json_out json = {0};
+        struct mt_out o = mt_out_object(mt_out_here(&json), NULL);
+        mt_out_frames(o, &s, none ? 0 : user_stack);
+        mt_out_end(o);
+        cJSON *back = cJSON_Parse(json.text.p);
+        const cJSON *frames = cJSON_GetObjectItem(back, "frames");
+        ck_assert_int_eq(cJSON_GetArraySize(frames), none ? 0 : 5);
+        char *text = none ? NULL : cJSON_PrintUnformatted(cJSON_GetArrayItem(frames, 2));
+        if (text) {
+            ck_assert_str_eq(
+                text, "{\"name\":\"forward\",\"filename\":\"/home/me/train.py\",\"line\":10}");
+        }
+        cJSON_free(text);
+        cJSON_Delete(back);
+        mt_buf_release(&json.text);
+    }
     mt_snapshot_release(&s);
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The outcome of budgets in one line, in detail, as JSON and as JUnit XML. */
 #include "verbs/check/print.h"
+#include "print/report_json.h"
 
 #include <inttypes.h>
 
@@ -142,46 +143,37 @@ enum mt_status mt_report_check_text(const struct mt_report *r, const struct mt_c
 
 /* ---- JSON ---- */
 
-static bool add_number(cJSON *o, const char *key, const struct mt_budget_result *x, bool limit)
+static void put_number(struct mt_out o, const char *key, const struct mt_budget_result *x,
+                       bool limit)
 {
     if (x->is_unknown && !limit) {
-        return mt_json_null(o, key);
+        mt_out_null(o, key);
+    } else if (x->is_ratio) {
+        mt_out_f64(o, key, limit ? x->limit_ratio : x->found_ratio);
+    } else if (x->is_signed && !limit) {
+        mt_out_i64(o, key, x->found_signed);
+    } else {
+        mt_out_u64(o, key, limit ? x->limit : x->found);
     }
-    if (x->is_ratio) {
-        return mt_json_ratio(o, key, limit ? x->limit_ratio : x->found_ratio);
-    }
-    if (x->is_signed && !limit) {
-        return mt_json_i64(o, key, x->found_signed);
-    }
-    return mt_json_u64(o, key, limit ? x->limit : x->found);
-}
-
-static bool add_result(cJSON *array, const struct mt_budget_result *x)
-{
-    cJSON *o = cJSON_CreateObject();
-    return o && cJSON_AddItemToArray(array, o) &&
-           mt_json_str(o, "rule", mt_str_from(mt_budget_rule_name(x->rule))) &&
-           add_number(o, "limit", x, true) && add_number(o, "found", x, false) &&
-           mt_json_bool(o, "ok", x->ok);
 }
 
 enum mt_status mt_report_check_json(const struct mt_report *r, const struct mt_check_outcome *o,
                                     bool one_line, struct mt_error *err)
 {
-    cJSON *root = mt_json_begin(r, "check/1");
-    bool ok =
-        root && mt_json_bool(root, "ok", mt_check_ok(o)) &&
-        (o->base ? mt_json_str(root, "base", mt_str_from(o->base)) : mt_json_null(root, "base"));
-    cJSON *results = ok ? cJSON_AddArrayToObject(root, "results") : NULL;
-    ok = results != NULL;
-    for (size_t i = 0; i < o->n && ok; i++) {
-        ok = add_result(results, &o->results[i]);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "check/1", one_line);
+    mt_out_bool(root, "ok", mt_check_ok(o));
+    mt_out_text(root, "base", o->base);
+    struct mt_out results = mt_out_array(root, "results");
+    for (size_t i = 0; i < o->n; i++) {
+        const struct mt_budget_result *x = &o->results[i];
+        struct mt_out one = mt_out_object(results, NULL);
+        mt_out_text(one, "rule", mt_budget_rule_name(x->rule));
+        put_number(one, "limit", x, true);
+        put_number(one, "found", x, false);
+        mt_out_bool(one, "ok", x->ok);
     }
-    if (!ok) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
-    }
-    return mt_json_end(r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }
 
 /* ---- JUnit ---- */

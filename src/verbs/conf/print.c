@@ -1,45 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /* conf: what PyTorch makes of a settings string, key by key, as text and JSON. */
 #include "verbs/conf/print.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 /* ---- JSON ---- */
 
-static void put_torch(struct mt_put *p, cJSON *o, const char *key, mt_torch_release release)
+static void put_torch(struct mt_out o, const char *key, mt_torch_release release)
 {
     char text[16];
     snprintf(text, sizeof text, "%d.%d", release / 100, release % 100);
-    mt_put_text(p, o, key, text);
+    mt_out_text(o, key, text);
 }
 
 /* As PyTorch's own allocator_settings: sizes are signed there, -1 means unlimited. */
-static void put_settings(struct mt_put *p, cJSON *root, const struct mt_conf_result *c)
+static void put_settings(struct mt_out root, const struct mt_conf_result *c)
 {
     const struct mt_alloc_settings *s = &c->conf->settings;
-    cJSON *o = mt_put_object(p, root, "settings");
-    mt_put_str(p, o, "PYTORCH_CUDA_ALLOC_CONF", c->text);
-    mt_put_i64(p, o, "max_split_size", (int64_t)s->max_split_size);
-    mt_put_ratio(p, o, "garbage_collection_threshold", s->garbage_collection_threshold);
-    mt_put_bool(p, o, "expandable_segments", s->expandable_segments);
-    mt_put_u64(p, o, "pinned_num_register_threads", s->pinned_num_register_threads);
-    mt_put_bool(p, o, "release_lock_on_cudamalloc", s->release_lock_on_cudamalloc);
-    mt_put_bool(p, o, "pinned_use_cuda_host_register", s->pinned_use_cuda_host_register);
-    mt_put_bool(p, o, "graph_capture_record_stream_reuse", s->graph_capture_record_stream_reuse);
-    cJSON *d = mt_put_object(p, o, "roundup_power2_divisions");
+    struct mt_out o = mt_out_object(root, "settings");
+    mt_out_str(o, "PYTORCH_CUDA_ALLOC_CONF", c->text);
+    mt_out_i64(o, "max_split_size", (int64_t)s->max_split_size);
+    mt_out_f64(o, "garbage_collection_threshold", s->garbage_collection_threshold);
+    mt_out_bool(o, "expandable_segments", s->expandable_segments);
+    mt_out_u64(o, "pinned_num_register_threads", s->pinned_num_register_threads);
+    mt_out_bool(o, "release_lock_on_cudamalloc", s->release_lock_on_cudamalloc);
+    mt_out_bool(o, "pinned_use_cuda_host_register", s->pinned_use_cuda_host_register);
+    mt_out_bool(o, "graph_capture_record_stream_reuse", s->graph_capture_record_stream_reuse);
+    struct mt_out d = mt_out_object(o, "roundup_power2_divisions");
     for (unsigned i = 0; i < MT_ALLOC_INTERVALS; i++) {
         char key[16];
         snprintf(key, sizeof key, "%lu", 1ul << i);
-        mt_put_u64(p, d, key, s->roundup_power2_divisions[i]);
+        mt_out_u64(d, key, s->roundup_power2_divisions[i]);
     }
-    mt_put_u64(p, o, "max_non_split_rounding", s->max_non_split_rounding);
-    mt_put_u64(p, o, "large_segment_size", s->large_segment_size);
-    mt_put_ratio(p, o, "per_process_memory_fraction", s->per_process_memory_fraction);
-    mt_put_text(p, o, "backend", s->backend == MT_BACKEND_ASYNC ? "cudaMallocAsync" : "native");
+    mt_out_u64(o, "max_non_split_rounding", s->max_non_split_rounding);
+    mt_out_u64(o, "large_segment_size", s->large_segment_size);
+    mt_out_f64(o, "per_process_memory_fraction", s->per_process_memory_fraction);
+    mt_out_text(o, "backend", s->backend == MT_BACKEND_ASYNC ? "cudaMallocAsync" : "native");
 }
 
-static void put_keys(struct mt_put *p, cJSON *root, const struct mt_conf_result *c)
+static void put_keys(struct mt_out root, const struct mt_conf_result *c)
 {
-    cJSON *list = mt_put_array(p, root, "keys");
+    struct mt_out list = mt_out_array(root, "keys");
     struct mt_buf b = {0};
     for (size_t k = 0; k < MT_CONF_KEY_COUNT; k++) {
         enum mt_conf_key key = (enum mt_conf_key)k;
@@ -47,48 +47,45 @@ static void put_keys(struct mt_put *p, cJSON *root, const struct mt_conf_result 
             continue;
         }
         struct mt_conf_explanation e = mt_conf_explain(key);
-        cJSON *o = mt_put_object(p, list, NULL);
-        p->failed |= b.failed;
+        struct mt_out o = mt_out_object(list, NULL);
         mt_buf_reset(&b);
         mt_conf_value(c->conf, key, &b);
-        mt_put_text(p, o, "key", mt_conf_key_name(key));
-        mt_put_text(p, o, "value", mt_buf_view(&b).p);
-        put_torch(p, o, "since", mt_conf_key_since(key));
-        mt_put_text(p, o, "does", e.does);
-        mt_put_text(p, o, "pays", e.pays);
-        mt_put_text(p, o, "costs", e.costs);
+        mt_out_text(o, "key", mt_conf_key_name(key));
+        mt_out_buf(o, "value", &b);
+        put_torch(o, "since", mt_conf_key_since(key));
+        mt_out_text(o, "does", e.does);
+        mt_out_text(o, "pays", e.pays);
+        mt_out_text(o, "costs", e.costs);
     }
-    p->failed |= b.failed;
     mt_buf_release(&b);
 }
 
 enum mt_status mt_report_conf_json(const struct mt_report *r, const struct mt_conf_result *c,
                                    struct mt_error *err)
 {
-    struct mt_put p = {false};
-    cJSON *root = mt_json_begin(r, "conf/1");
-    mt_put_str(&p, root, "conf", c->text);
-    put_torch(&p, root, "torch", c->release);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "conf/1", false);
+    mt_out_str(root, "conf", c->text);
+    put_torch(root, "torch", c->release);
     if (c->conf->valid && c->conf->unfamiliar[0] && !c->recorded) {
-        mt_put_null(&p, root, "valid");
+        mt_out_null(root, "valid");
     } else {
-        mt_put_bool(&p, root, "valid", c->conf->valid);
+        mt_out_bool(root, "valid", c->conf->valid);
     }
-    mt_put_text(&p, root, "error", c->conf->valid ? NULL : c->conf->error);
-    mt_put_bool(&p, root, "process_dies", c->conf->dies);
-    mt_put_text(&p, root, "not_known_to_memtool",
-                c->conf->unfamiliar[0] ? c->conf->unfamiliar : NULL);
-    put_settings(&p, root, c);
-    cJSON *list = mt_put_array(&p, root, "warnings");
+    mt_out_text(root, "error", c->conf->valid ? NULL : c->conf->error);
+    mt_out_bool(root, "process_dies", c->conf->dies);
+    mt_out_text(root, "not_known_to_memtool", c->conf->unfamiliar[0] ? c->conf->unfamiliar : NULL);
+    put_settings(root, c);
+    struct mt_out list = mt_out_array(root, "warnings");
     for (size_t i = 0; i < c->warnings->n; i++) {
-        cJSON *o = mt_put_object(&p, list, NULL);
-        mt_put_text(&p, o, "id", c->warnings->v[i].id);
-        mt_put_text(&p, o, "text", c->warnings->v[i].text);
+        struct mt_out o = mt_out_object(list, NULL);
+        mt_out_text(o, "id", c->warnings->v[i].id);
+        mt_out_text(o, "text", c->warnings->v[i].text);
     }
-    put_keys(&p, root, c);
-    mt_put_text(&p, root, "source", c->source);
-    mt_put_text(&p, root, "variable", c->variable);
-    return mt_put_end(&p, r, root, false, err);
+    put_keys(root, c);
+    mt_out_text(root, "source", c->source);
+    mt_out_text(root, "variable", c->variable);
+    return mt_report_json_end(root, err);
 }
 
 /* ---- text ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "print/report_json.h"
 #include "snapshot/write/sink.h"
 #include "snapshot/model/view.h"
 #include "snapshot/write/write.h"
@@ -275,21 +276,18 @@ static bool report_json(struct mt_cli *cli, const struct convert_settings *c, co
                         const struct mt_snapshot *s, long bytes)
 {
     struct mt_error err;
+    struct mt_json_out json;
     struct mt_report r = mt_cli_report(cli, &c->common, file);
-    cJSON *o = mt_json_begin(&r, "convert/1");
-    bool ok = o && mt_json_str(o, "output", mt_str_from(c->common.output)) &&
-              mt_json_str(o, "format", mt_str_from(FORMATS[c->format])) &&
-              (c->format == FORMAT_PICKLE ? mt_json_i64(o, "protocol", c->protocol)
-                                          : mt_json_null(o, "protocol")) &&
-              mt_json_bool(o, "gzip", c->gzip) && mt_json_bool(o, "anonymized", c->anonymize) &&
-              mt_json_u64(o, "events", s->n_events) && mt_json_u64(o, "segments", s->n_segments) &&
-              (bytes >= 0 ? mt_json_u64(o, "output_bytes", (uint64_t)bytes)
-                          : mt_json_null(o, "output_bytes"));
-    if (!ok) {
-        cJSON_Delete(o);
-        return false;
-    }
-    return mt_json_end(&r, o, false, &err) == MT_OK;
+    struct mt_out o = mt_report_json(&json, &r, "convert/1", false);
+    mt_out_text(o, "output", c->common.output);
+    mt_out_text(o, "format", FORMATS[c->format]);
+    mt_out_known(o, "protocol", c->format == FORMAT_PICKLE, (uint64_t)c->protocol);
+    mt_out_bool(o, "gzip", c->gzip);
+    mt_out_bool(o, "anonymized", c->anonymize);
+    mt_out_u64(o, "events", s->n_events);
+    mt_out_u64(o, "segments", s->n_segments);
+    mt_out_known(o, "output_bytes", bytes >= 0, (uint64_t)bytes);
+    return mt_report_json_end(o, &err) == MT_OK;
 }
 
 static int write_out(struct mt_cli *cli, const struct convert_settings *c, const char *file,

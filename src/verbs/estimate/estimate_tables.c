@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of estimate: a model's tensors, the usual sizes, the largest models of a card. */
 #include "verbs/estimate/print.h"
+#include "print/report_json.h"
 
 #include <inttypes.h>
 
@@ -109,22 +110,17 @@ enum mt_status mt_report_tensors(const struct mt_report *r, const struct mt_mode
 static enum mt_status ways_json(const struct mt_report *r, uint64_t card, const struct mt_way *ways,
                                 struct mt_error *err)
 {
-    cJSON *root = mt_json_begin(r, "estimate_card/1");
-    cJSON *rows =
-        root && mt_json_u64(root, "card_bytes", card) ? cJSON_AddArrayToObject(root, "ways") : NULL;
-    bool ok = rows != NULL;
-    for (size_t i = 0; ok && i < MT_WAYS; i++) {
-        cJSON *o = cJSON_CreateObject();
-        ok = o && cJSON_AddItemToArray(rows, o) &&
-             mt_json_str(o, "what", mt_str_from(ways[i].what)) &&
-             mt_json_ratio(o, "bytes_per_parameter", ways[i].bytes) &&
-             mt_json_u64(o, "params", ways[i].params);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "estimate_card/1", false);
+    mt_out_u64(root, "card_bytes", card);
+    struct mt_out rows = mt_out_array(root, "ways");
+    for (size_t i = 0; i < MT_WAYS; i++) {
+        struct mt_out o = mt_out_object(rows, NULL);
+        mt_out_text(o, "what", ways[i].what);
+        mt_out_f64(o, "bytes_per_parameter", ways[i].bytes);
+        mt_out_u64(o, "params", ways[i].params);
     }
-    if (!ok) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
-    }
-    return mt_json_end(r, root, false, err);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_ways(const struct mt_report *r, uint64_t card, struct mt_error *err)
@@ -177,27 +173,22 @@ static const unsigned usual_billions[] = {7, 13, 70};
 
 static enum mt_status table_json(const struct mt_report *r, struct mt_error *err)
 {
-    cJSON *root = mt_json_begin(r, "estimate_table/1");
-    cJSON *rows = root ? cJSON_AddArrayToObject(root, "rows") : NULL;
-    bool ok = rows != NULL;
-    for (size_t i = 0; ok && i < MT_COUNT(usual_billions) * MT_COUNT(accounts); i++) {
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "estimate_table/1", false);
+    struct mt_out rows = mt_out_array(root, "rows");
+    for (size_t i = 0; i < MT_COUNT(usual_billions) * MT_COUNT(accounts); i++) {
         uint64_t params = usual_billions[i / MT_COUNT(accounts)] * UINT64_C(1000000000);
         size_t a = i % MT_COUNT(accounts);
-        cJSON *o = cJSON_CreateObject();
-        ok = o && cJSON_AddItemToArray(rows, o) && mt_json_u64(o, "params", params) &&
-             mt_json_str(o, "account", mt_str_from(accounts[a].name)) &&
-             mt_json_u64(o, "weights_bytes", params * accounts[a].weights) &&
-             mt_json_u64(o, "gradients_bytes", params * accounts[a].gradients) &&
-             mt_json_u64(o, "optimizer_bytes", params * accounts[a].optimizer) &&
-             mt_json_u64(o, "total_bytes",
-                         params *
-                             (accounts[a].weights + accounts[a].gradients + accounts[a].optimizer));
+        struct mt_out o = mt_out_object(rows, NULL);
+        mt_out_u64(o, "params", params);
+        mt_out_text(o, "account", accounts[a].name);
+        mt_out_u64(o, "weights_bytes", params * accounts[a].weights);
+        mt_out_u64(o, "gradients_bytes", params * accounts[a].gradients);
+        mt_out_u64(o, "optimizer_bytes", params * accounts[a].optimizer);
+        mt_out_u64(o, "total_bytes",
+                   params * (accounts[a].weights + accounts[a].gradients + accounts[a].optimizer));
     }
-    if (!ok) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
-    }
-    return mt_json_end(r, root, false, err);
+    return mt_report_json_end(root, err);
 }
 
 #define ZEROS "000000000" /* a billion, in digits */

@@ -2,6 +2,7 @@
 /* The glossary on paper: finding a topic by any of its names, printing one, printing the list. The
  * topics are in glossary.txt. */
 #include "verbs/explain/explain.h"
+#include "print/report_json.h"
 
 #include <limits.h>
 #include <string.h>
@@ -65,36 +66,29 @@ const struct mt_topic *mt_topic_find(const char *word)
 
 /* ---- one topic ---- */
 
-static bool add_list(cJSON *o, const char *key, const char *const *words)
+static void put_list(struct mt_out o, const char *key, const char *const *words)
 {
-    cJSON *list = cJSON_AddArrayToObject(o, key);
-    for (size_t i = 0; list && words[i]; i++) {
-        cJSON *word = mt_json_str_item(mt_str_from(words[i]));
-        if (!word || !cJSON_AddItemToArray(list, word)) {
-            cJSON_Delete(word);
-            return false;
-        }
+    struct mt_out list = mt_out_array(o, key);
+    for (size_t i = 0; words[i]; i++) {
+        mt_out_text(list, NULL, words[i]);
     }
-    return list != NULL;
 }
 
-static bool add_text(cJSON *o, const struct mt_topic *t)
+static void put_topic(struct mt_out o, const struct mt_topic *t, bool with_text)
 {
     struct mt_buf b = {0};
     for (size_t i = 0; t->text[i]; i++) {
         mt_buf_text(&b, t->text[i]);
         mt_buf_char(&b, '\n');
     }
-    bool ok = !b.failed && mt_json_str(o, "text", mt_buf_view(&b));
+    mt_out_text(o, "term", t->name);
+    put_list(o, "also", t->also);
+    mt_out_text(o, "summary", t->summary);
+    if (with_text) {
+        mt_out_buf(o, "text", &b);
+    }
+    put_list(o, "see", t->see);
     mt_buf_release(&b);
-    return ok;
-}
-
-static bool fill_topic(cJSON *o, const struct mt_topic *t, bool with_text)
-{
-    return mt_json_str(o, "term", mt_str_from(t->name)) && add_list(o, "also", t->also) &&
-           mt_json_str(o, "summary", mt_str_from(t->summary)) && (!with_text || add_text(o, t)) &&
-           add_list(o, "see", t->see);
 }
 
 static void print_see(const struct mt_report *r, const struct mt_topic *t)
@@ -129,34 +123,27 @@ enum mt_status mt_report_topic(const struct mt_report *r, const struct mt_topic 
     if (!r->json) {
         return print_topic(r, t) ? MT_OK : mt_fail_nomem(err);
     }
-    cJSON *root = mt_json_begin(r, "explain/1");
-    if (!root || !fill_topic(root, t, true)) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
-    }
-    return mt_json_end(r, root, false, err);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "explain/1", false);
+    put_topic(root, t, true);
+    return mt_report_json_end(root, err);
 }
 
 /* ---- the list ---- */
 
 static enum mt_status list_json(const struct mt_report *r, struct mt_error *err)
 {
-    cJSON *root = mt_json_begin(r, "explain/1");
-    cJSON *terms = root ? cJSON_AddArrayToObject(root, "terms") : NULL;
-    bool ok = terms != NULL;
-    for (size_t g = 0; g < MT_TOPIC_GROUPS_N && ok; g++) {
-        for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n && ok; i++) {
-            cJSON *o = cJSON_CreateObject();
-            ok = o && cJSON_AddItemToArray(terms, o) &&
-                 mt_json_str(o, "group", mt_str_from(MT_TOPIC_GROUPS[g].title)) &&
-                 fill_topic(o, &MT_TOPIC_GROUPS[g].topics[i], false);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "explain/1", false);
+    struct mt_out terms = mt_out_array(root, "terms");
+    for (size_t g = 0; g < MT_TOPIC_GROUPS_N; g++) {
+        for (size_t i = 0; i < MT_TOPIC_GROUPS[g].n; i++) {
+            struct mt_out o = mt_out_object(terms, NULL);
+            mt_out_text(o, "group", MT_TOPIC_GROUPS[g].title);
+            put_topic(o, &MT_TOPIC_GROUPS[g].topics[i], false);
         }
     }
-    if (!ok) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
-    }
-    return mt_json_end(r, root, false, err);
+    return mt_report_json_end(root, err);
 }
 
 enum { ROOMY = 60 }; /* columns for names and summaries side by side */

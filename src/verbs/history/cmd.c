@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/slurp.h"
 #include "cli/output/flame_picture.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "verbs/history/trend.h"
 
 struct history_settings {
@@ -161,36 +161,36 @@ static void verdict(const struct mt_report *r, const struct mt_trend *x)
 
 /* ---- JSON ---- */
 
-static void put_entry(struct mt_put *p, cJSON *list, const struct mt_history_entry *e)
+static void put_entry(struct mt_out list, const struct mt_history_entry *e)
 {
-    cJSON *o = mt_put_object(p, list, NULL);
-    mt_put_str(p, o, "commit", e->commit);
-    mt_put_str(p, o, "time", e->time);
-    mt_put_str(p, o, "file", e->file);
-    mt_put_u64(p, o, "peak_requested_bytes", e->peak);
-    mt_put_u64(p, o, "reserved_bytes", e->reserved);
-    mt_put_ratio(p, o, "fragmentation", e->frag);
-    mt_put_u64(p, o, "device_calls", e->device_calls);
+    struct mt_out o = mt_out_object(list, NULL);
+    mt_out_str(o, "commit", e->commit);
+    mt_out_str(o, "time", e->time);
+    mt_out_str(o, "file", e->file);
+    mt_out_u64(o, "peak_requested_bytes", e->peak);
+    mt_out_u64(o, "reserved_bytes", e->reserved);
+    mt_out_f64(o, "fragmentation", e->frag);
+    mt_out_u64(o, "device_calls", e->device_calls);
     if (e->knows_growth) {
-        mt_put_i64(p, o, "bytes_per_step", e->bytes_per_step);
+        mt_out_i64(o, "bytes_per_step", e->bytes_per_step);
     } else {
-        mt_put_null(p, o, "bytes_per_step");
+        mt_out_null(o, "bytes_per_step");
     }
 }
 
 static enum mt_status json(const struct mt_report *r, const struct mt_trend *x,
                            struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "runs/1");
-    mt_put_known(&p, root, "base_bytes", x->knows_base, x->base);
-    mt_put_known(&p, root, "limit_bytes", x->knows_base, x->limit);
-    mt_put_known(&p, root, "first_bad", x->first_bad != SIZE_MAX, x->first_bad);
-    cJSON *list = mt_put_array(&p, root, "entries");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "runs/1", false);
+    mt_out_known(root, "base_bytes", x->knows_base, x->base);
+    mt_out_known(root, "limit_bytes", x->knows_base, x->limit);
+    mt_out_known(root, "first_bad", x->first_bad != SIZE_MAX, x->first_bad);
+    struct mt_out list = mt_out_array(root, "entries");
     for (size_t i = 0; i < x->h->v.n; i++) {
-        put_entry(&p, list, &x->h->v.v[i]);
+        put_entry(list, &x->h->v.v[i]);
     }
-    return mt_put_end(&p, r, root, false, err);
+    return mt_report_json_end(root, err);
 }
 
 /* ---- the verb ---- */

@@ -4,7 +4,7 @@
 
 #include "cli/logged_input.h"
 #include "heap/sums/logged.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/labels.h"
 #include "verbs/info/print.h"
 
@@ -77,44 +77,43 @@ static enum mt_status text(const struct mt_report *r, const struct mt_logged *l,
 
 /* ---- JSON ---- */
 
-static void put_device(struct mt_put *p, cJSON *list, const struct mt_logged_table *t)
+static void put_device(struct mt_out list, const struct mt_logged_table *t)
 {
     const struct mt_logged_value *allocated = current(t, MT_STAT_ALLOCATED_BYTES);
     const struct mt_logged_value *reserved = current(t, MT_STAT_RESERVED_BYTES);
-    cJSON *o = mt_put_object(p, list, NULL);
-    mt_put_u64(p, o, "device", t->device);
-    mt_put_known(p, o, "rank", t->rank >= 0, (uint64_t)t->rank);
-    mt_put_u64(p, o, "line", t->line);
-    mt_put_known(p, o, "allocated_bytes", allocated->present, mt_logged_bytes(allocated));
-    mt_put_known(p, o, "reserved_bytes", reserved->present, mt_logged_bytes(reserved));
-    mt_put_known(p, o, "ooms", t->ooms.present, t->ooms.value);
+    struct mt_out o = mt_out_object(list, NULL);
+    mt_out_u64(o, "device", t->device);
+    mt_out_known(o, "rank", t->rank >= 0, (uint64_t)t->rank);
+    mt_out_u64(o, "line", t->line);
+    mt_out_known(o, "allocated_bytes", allocated->present, mt_logged_bytes(allocated));
+    mt_out_known(o, "reserved_bytes", reserved->present, mt_logged_bytes(reserved));
+    mt_out_known(o, "ooms", t->ooms.present, t->ooms.value);
 }
 
 static enum mt_status json(const struct mt_report *r, const struct mt_logged *l, bool one_line,
                            struct mt_error *err)
 {
-    struct mt_put p = {0};
+    struct mt_json_out json;
     struct mt_buf b = {0};
-    cJSON *root = mt_json_begin(r, "info/1");
-    mt_put_text(&p, root, "format", "text");
-    mt_put_text(&p, root, "told", "printed_figures");
-    cJSON *figures = mt_put_object(&p, root, "figures");
+    struct mt_out root = mt_report_json(&json, r, "info/1", one_line);
+    mt_out_text(root, "format", "text");
+    mt_out_text(root, "told", "printed_figures");
+    struct mt_out figures = mt_out_object(root, "figures");
     for (size_t kind = 0; kind < MT_COUNT(KINDS); kind++) {
-        mt_put_u64(&p, figures, KINDS[kind], count_kind(l, kind));
+        mt_out_u64(figures, KINDS[kind], count_kind(l, kind));
     }
-    cJSON *devices = mt_put_array(&p, root, "devices");
+    struct mt_out devices = mt_out_array(root, "devices");
     for (size_t i = 0; i < l->tables.n; i++) {
         if (mt_logged_is_last(l, i)) {
-            put_device(&p, devices, &l->tables.v[i]);
+            put_device(devices, &l->tables.v[i]);
         }
     }
-    mt_put_null(&p, root, "events");
-    mt_put_text(&p, root, "answers", MT_LOGGED_VERBS);
+    mt_out_null(root, "events");
+    mt_out_text(root, "answers", MT_LOGGED_VERBS);
     add_next(&b, r, l);
-    p.failed |= b.failed;
-    mt_put_str(&p, root, "next", mt_buf_view(&b));
+    mt_out_buf(root, "next", &b);
     mt_buf_release(&b);
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_info_logged(const struct mt_report *r, const struct mt_logged *l,

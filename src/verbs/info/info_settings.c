@@ -15,12 +15,12 @@ enum { LEVELS = 4 };
 
 /* ---- JSON ---- */
 
-static cJSON *value_item(const struct mt_snapshot *s, const struct mt_value *v, int levels);
+static void put_value(struct mt_out o, const char *key, const struct mt_snapshot *s,
+                      const struct mt_value *v, int levels);
 
-static cJSON *dict_item(const struct mt_snapshot *s, const struct mt_value *v, int levels)
+static void put_dict(struct mt_out o, const struct mt_snapshot *s, const struct mt_value *v,
+                     int levels)
 {
-    struct mt_put p = {0};
-    cJSON *o = cJSON_CreateObject();
     for (uint32_t i = 0; i < v->n; i++) {
         const struct mt_value *key = &s->values[v->u.id + 2 * i];
         struct mt_buf b = {0};
@@ -29,55 +29,43 @@ static cJSON *dict_item(const struct mt_snapshot *s, const struct mt_value *v, i
         } else if (key->kind == MT_VALUE_INT) {
             mt_buf_printf(&b, "%" PRId64, key->u.i);
         }
-        p.failed |= b.failed;
-        (void)mt_put_item(&p, o, mt_buf_view(&b).p, value_item(s, key + 1, levels - 1));
+        mt_out_key(o, mt_buf_view(&b));
+        put_value(o, NULL, s, key + 1, levels - 1);
+        o.json->text.failed |= b.failed;
         mt_buf_release(&b);
     }
-    if (p.failed) {
-        cJSON_Delete(o);
-        return NULL;
-    }
-    return o;
 }
 
-static cJSON *list_item(const struct mt_snapshot *s, const struct mt_value *v, int levels)
+static void put_list(struct mt_out o, const struct mt_snapshot *s, const struct mt_value *v,
+                     int levels)
 {
-    struct mt_put p = {0};
-    cJSON *list = cJSON_CreateArray();
     for (uint32_t i = 0; i < v->n; i++) {
-        (void)mt_put_item(&p, list, NULL, value_item(s, &s->values[v->u.id + i], levels - 1));
+        put_value(o, NULL, s, &s->values[v->u.id + i], levels - 1);
     }
-    if (p.failed) {
-        cJSON_Delete(list);
-        return NULL;
-    }
-    return list;
 }
 
-static cJSON *value_item(const struct mt_snapshot *s, const struct mt_value *v, int levels)
+static void put_value(struct mt_out o, const char *key, const struct mt_snapshot *s,
+                      const struct mt_value *v, int levels)
 {
-    char text[24];
     switch (levels > 0 ? v->kind : MT_VALUE_NONE) {
-    case MT_VALUE_BOOL: return cJSON_CreateBool(v->u.i != 0);
-    case MT_VALUE_INT:
-        snprintf(text, sizeof text, "%" PRId64, v->u.i);
-        return cJSON_CreateRaw(text);
-    case MT_VALUE_BIG: return cJSON_CreateRaw(mt_snapshot_str(s, v->u.id).p);
-    case MT_VALUE_FLOAT: return cJSON_CreateNumber(v->u.f);
-    case MT_VALUE_STR: return mt_json_str_item(mt_snapshot_str(s, v->u.id));
-    case MT_VALUE_DICT: return dict_item(s, v, levels);
+    case MT_VALUE_BOOL: mt_out_bool(o, key, v->u.i != 0); break;
+    case MT_VALUE_INT: mt_out_i64(o, key, v->u.i); break;
+    case MT_VALUE_BIG: mt_out_number(o, key, mt_snapshot_str(s, v->u.id)); break;
+    case MT_VALUE_FLOAT: mt_out_f64(o, key, v->u.f); break;
+    case MT_VALUE_STR: mt_out_str(o, key, mt_snapshot_str(s, v->u.id)); break;
+    case MT_VALUE_DICT: put_dict(mt_out_object(o, key), s, v, levels); break;
     case MT_VALUE_LIST:
-    case MT_VALUE_TUPLE: return list_item(s, v, levels);
-    default: return cJSON_CreateNull();
+    case MT_VALUE_TUPLE: put_list(mt_out_array(o, key), s, v, levels); break;
+    default: mt_out_null(o, key); break;
     }
 }
 
-void mt_info_settings_json(struct mt_put *p, cJSON *root, const struct mt_snapshot *s)
+void mt_info_settings_json(struct mt_out root, const struct mt_snapshot *s)
 {
     if (s->settings) {
-        (void)mt_put_item(p, root, "settings", value_item(s, &s->values[s->settings], LEVELS));
+        put_value(root, "settings", s, &s->values[s->settings], LEVELS);
     } else {
-        mt_put_null(p, root, "settings");
+        mt_out_null(root, "settings");
     }
 }
 

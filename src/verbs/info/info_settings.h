@@ -3,7 +3,7 @@
 #ifndef MEMTOOL_VERBS_INFO_INFO_SETTINGS_H
 #define MEMTOOL_VERBS_INFO_INFO_SETTINGS_H
 
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/report.h"
 
 /* A line for the settings string; with -v every setting. Errors: MT_NOMEM. */
@@ -11,6 +11,6 @@ enum mt_status mt_info_settings_text(const struct mt_report *r, const struct mt_
                                      struct mt_error *err) MT_NODISCARD;
 
 /* "settings": the values of the file, or null. */
-void mt_info_settings_json(struct mt_put *p, cJSON *root, const struct mt_snapshot *s);
+void mt_info_settings_json(struct mt_out root, const struct mt_snapshot *s);
 
 #endif

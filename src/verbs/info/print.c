@@ -8,7 +8,7 @@
 #include "cli/logged_input.h"
 #include "print/account_report.h"
 #include "print/figures.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/trust_text.h"
 #include "snapshot/model/era.h"
 #include "support/checked.h"
@@ -327,79 +327,78 @@ static enum mt_status text(const struct mt_report *r, const struct mt_info *x, s
 
 /* ---- JSON ---- */
 
-static void put_buf(struct mt_put *p, cJSON *o, const char *key, struct mt_buf *b)
+static void put_buf(struct mt_out o, const char *key, struct mt_buf *b)
 {
-    p->failed |= b->failed;
-    mt_put_str(p, o, key, mt_buf_view(b));
+    mt_out_buf(o, key, b);
     mt_buf_reset(b);
 }
 
-static void put_devices(struct mt_put *p, cJSON *root, const struct mt_totals *t)
+static void put_devices(struct mt_out root, const struct mt_totals *t)
 {
-    cJSON *devices = mt_put_array(p, root, "devices");
+    struct mt_out devices = mt_out_array(root, "devices");
     for (size_t i = 0; i < t->devices.n; i++) {
         const struct mt_device_totals *d = &t->devices.v[i];
-        cJSON *o = mt_put_object(p, devices, NULL);
-        mt_put_i64(p, o, "device", d->device);
-        mt_put_u64(p, o, "allocated_bytes", d->all.allocated);
-        mt_put_u64(p, o, "reserved_bytes", d->all.reserved);
-        mt_put_u64(p, o, "segments", d->all.segments);
-        mt_put_u64(p, o, "events", d->trace.events);
-        d->trace.events ? mt_put_bool(p, o, "complete", d->trace.complete)
-                        : mt_put_null(p, o, "complete");
-        mt_put_u64(p, o, "ooms", d->trace.actions[MT_ACTION_OOM]);
+        struct mt_out o = mt_out_object(devices, NULL);
+        mt_out_i64(o, "device", d->device);
+        mt_out_u64(o, "allocated_bytes", d->all.allocated);
+        mt_out_u64(o, "reserved_bytes", d->all.reserved);
+        mt_out_u64(o, "segments", d->all.segments);
+        mt_out_u64(o, "events", d->trace.events);
+        d->trace.events ? mt_out_bool(o, "complete", d->trace.complete)
+                        : mt_out_null(o, "complete");
+        mt_out_u64(o, "ooms", d->trace.actions[MT_ACTION_OOM]);
     }
 }
 
-static void put_trust(struct mt_put *p, cJSON *root, const struct mt_report *r,
-                      const struct mt_snapshot *s, const struct mt_trust *trust)
+static void put_trust(struct mt_out root, const struct mt_report *r, const struct mt_snapshot *s,
+                      const struct mt_trust *trust)
 {
     struct mt_buf b = {0};
-    cJSON *list = mt_put_array(p, root, "trust");
+    struct mt_out list = mt_out_array(root, "trust");
     for (size_t i = 0; i < trust->facts.n; i++) {
         const struct mt_trust_fact *fact = &trust->facts.v[i];
-        cJSON *o = mt_put_object(p, list, NULL);
-        mt_put_text(p, o, "id", mt_trust_word(fact->id));
+        struct mt_out o = mt_out_object(list, NULL);
+        mt_out_text(o, "id", mt_trust_word(fact->id));
         mt_trust_text(&b, r, s, fact);
-        put_buf(p, o, "text", &b);
-        mt_put_bool(p, o, "limits", mt_trust_limits(fact->id));
+        put_buf(o, "text", &b);
+        mt_out_bool(o, "limits", mt_trust_limits(fact->id));
     }
     mt_buf_release(&b);
 }
 
-static void put_source(struct mt_put *p, cJSON *root, const struct mt_snapshot *s, struct mt_buf *b)
+static void put_source(struct mt_out root, const struct mt_snapshot *s, struct mt_buf *b)
 {
     const struct mt_source *source = &s->source;
-    mt_put_text(p, root, "format",
+    mt_out_text(root, "format",
                 source->format == MT_FORMAT_JSON   ? "json"
                 : source->format == MT_FORMAT_TEXT ? "csv"
                                                    : "pickle");
     source->protocol >= 0 && source->format == MT_FORMAT_PICKLE
-        ? mt_put_i64(p, root, "protocol", source->protocol)
-        : mt_put_null(p, root, "protocol");
-    cJSON *in = mt_put_array(p, root, "wrapped_in");
+        ? mt_out_i64(root, "protocol", source->protocol)
+        : mt_out_null(root, "protocol");
+    struct mt_out in = mt_out_array(root, "wrapped_in");
     const char *const wrappers[] = {source->gzip ? "gzip" : NULL, source->zip ? "zip" : NULL,
                                     source->html ? "html" : NULL};
     for (size_t i = 0; i < MT_COUNT(wrappers); i++) {
         if (wrappers[i]) {
-            mt_put_item(p, in, NULL, mt_json_str_item(mt_str_from(wrappers[i])));
+            mt_out_str(in, NULL, mt_str_from(wrappers[i]));
         }
     }
-    mt_put_text(p, root, "writer", source->cpp_writer ? "c++" : "python");
+    mt_out_text(root, "writer", source->cpp_writer ? "c++" : "python");
     struct mt_recorded recorded;
     mt_recorded_find(&recorded, s);
-    mt_put_text(p, root, "capture_mode", recorded.mode);
-    mt_put_text(p, root, "told", TOLD[source->told].id);
-    mt_put_text(p, root, "answers", mt_cli_told_verbs(source->told));
+    mt_out_text(root, "capture_mode", recorded.mode);
+    mt_out_text(root, "told", TOLD[source->told].id);
+    mt_out_text(root, "answers", mt_cli_told_verbs(source->told));
     struct mt_era era = mt_era_find(s);
     add_era(b, era);
-    put_buf(p, root, "era", b);
-    mt_put_text(p, root, "era_from", era.from);
-    mt_put_text(p, root, "era_until", era.until);
-    mt_put_text(p, root, "era_why", era.why);
-    mt_put_text(p, root, "era_lacks", era.lacks);
-    mt_put_bool(p, root, "xpu", era.xpu);
-    mt_put_u64(p, root, "unpacked_bytes", source->bytes);
+    put_buf(root, "era", b);
+    mt_out_text(root, "era_from", era.from);
+    mt_out_text(root, "era_until", era.until);
+    mt_out_text(root, "era_why", era.why);
+    mt_out_text(root, "era_lacks", era.lacks);
+    mt_out_bool(root, "xpu", era.xpu);
+    mt_out_u64(root, "unpacked_bytes", source->bytes);
 }
 
 static enum mt_status json(const struct mt_report *r, const struct mt_info *x, bool one_line,
@@ -407,24 +406,24 @@ static enum mt_status json(const struct mt_report *r, const struct mt_info *x, b
 {
     const struct mt_snapshot *s = x->snapshot;
     const struct mt_totals *t = x->totals;
-    struct mt_put p = {0};
+    struct mt_json_out json;
     struct mt_buf b = {0};
     int64_t first, last;
-    cJSON *root = mt_json_begin(r, "info/1");
-    put_source(&p, root, s, &b);
-    put_devices(&p, root, t);
-    mt_put_u64(&p, root, "events", count_events(t));
+    struct mt_out root = mt_report_json(&json, r, "info/1", one_line);
+    put_source(root, s, &b);
+    put_devices(root, t);
+    mt_out_u64(root, "events", count_events(t));
     (void)find_times(t, &first, &last);
-    mt_put_time(&p, root, "first_us", first);
-    mt_put_time(&p, root, "last_us", last);
-    mt_put_u64(&p, root, "stacks", s->n_stacks ? s->n_stacks - 1 : 0);
-    mt_put_u64(&p, root, "annotations", s->n_annotations);
-    mt_info_settings_json(&p, root, s);
-    put_trust(&p, root, r, s, x->trust);
+    mt_out_time(root, "first_us", first);
+    mt_out_time(root, "last_us", last);
+    mt_out_u64(root, "stacks", s->n_stacks ? s->n_stacks - 1 : 0);
+    mt_out_u64(root, "annotations", s->n_annotations);
+    mt_info_settings_json(root, s);
+    put_trust(root, r, s, x->trust);
     add_next(&b, r, s, t);
-    put_buf(&p, root, "next", &b);
+    put_buf(root, "next", &b);
     mt_buf_release(&b);
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_info(const struct mt_report *r, const struct mt_info *x, bool one_line,

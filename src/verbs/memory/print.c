@@ -4,7 +4,7 @@
 
 #include "verbs/memory/print.h"
 #include "print/figures.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/labels.h"
 
 static size_t shown_rows(const struct mt_report *r, size_t n)
@@ -189,44 +189,44 @@ static enum mt_status csv(const struct mt_report *r, const struct mt_snapshot *s
 
 /* ---- JSON ---- */
 
-static void put_stacks(struct mt_put *p, cJSON *o, const struct mt_report *r,
-                       const struct mt_snapshot *s, const struct mt_stack_sums *sums)
+static void put_stacks(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_stack_sums *sums)
 {
-    cJSON *stacks = mt_put_array(p, o, "stacks");
+    struct mt_out stacks = mt_out_array(o, "stacks");
     uint64_t rest = sums->bytes;
     for (size_t i = 0; i < shown_rows(r, sums->rows.n); i++) {
         const struct mt_stack_sum *row = &sums->rows.v[i];
-        cJSON *one = mt_put_object(p, stacks, NULL);
-        mt_put_u64(p, one, "bytes", row->bytes);
-        mt_put_u64(p, one, "requested_bytes", row->requested);
-        mt_put_u64(p, one, "pending_bytes", row->pending);
-        mt_put_u64(p, one, "largest_bytes", row->largest);
-        mt_put_u64(p, one, "count", row->count);
-        mt_put_item(p, one, "frames", mt_json_frames(s, row->stack));
-        mt_put_forward(p, one, s, row->stack);
+        struct mt_out one = mt_out_object(stacks, NULL);
+        mt_out_u64(one, "bytes", row->bytes);
+        mt_out_u64(one, "requested_bytes", row->requested);
+        mt_out_u64(one, "pending_bytes", row->pending);
+        mt_out_u64(one, "largest_bytes", row->largest);
+        mt_out_u64(one, "count", row->count);
+        mt_out_frames(one, s, row->stack);
+        mt_out_forward(one, s, row->stack);
         rest -= row->bytes;
     }
-    mt_put_u64(p, o, "others_bytes", rest);
+    mt_out_u64(o, "others_bytes", rest);
 }
 
 static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *s,
                            const struct mt_memory_devices *d, bool one_line, struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "memory/1");
-    cJSON *devices = mt_put_array(&p, root, "devices");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "memory/1", one_line);
+    struct mt_out devices = mt_out_array(root, "devices");
     for (size_t i = 0; i < d->v.n; i++) {
         const struct mt_memory_device *m = &d->v.v[i];
-        cJSON *o = mt_put_object(&p, devices, NULL);
-        mt_put_i64(&p, o, "device", m->device);
-        mt_put_u64(&p, o, "active_bytes", m->counters.active);
-        mt_put_u64(&p, o, "inactive_bytes", m->counters.inactive);
-        mt_put_u64(&p, o, "reserved_bytes", m->counters.reserved);
-        mt_put_u64(&p, o, "shown_bytes", m->sums.bytes);
-        mt_put_u64(&p, o, "shown_blocks", m->sums.count);
-        put_stacks(&p, o, r, s, &m->sums);
+        struct mt_out o = mt_out_object(devices, NULL);
+        mt_out_i64(o, "device", m->device);
+        mt_out_u64(o, "active_bytes", m->counters.active);
+        mt_out_u64(o, "inactive_bytes", m->counters.inactive);
+        mt_out_u64(o, "reserved_bytes", m->counters.reserved);
+        mt_out_u64(o, "shown_bytes", m->sums.bytes);
+        mt_out_u64(o, "shown_blocks", m->sums.count);
+        put_stacks(o, r, s, &m->sums);
     }
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_memory(const struct mt_report *r, const struct mt_snapshot *s,

@@ -372,158 +372,136 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
 
 /* ---- JSON and CSV ---- */
 
-static bool add_figures(cJSON *o, const struct mt_rank *rank)
+static void put_figures(struct mt_out o, const struct mt_rank *rank)
 {
-    bool ok = true;
-    for (int k = 0; k < MT_RANK_FIGURE_COUNT && ok; k++) {
-        ok = rank->known >> k & 1 ? mt_json_u64(o, names[k], rank->figure[k])
-                                  : mt_json_null(o, names[k]);
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
+        mt_out_known(o, names[k], rank->known >> k & 1, rank->figure[k]);
     }
-    return ok;
 }
 
-static bool add_rank(cJSON *array, const struct mt_rank *rank)
+/* n, or null where it is not known. */
+static void put_signed(struct mt_out o, const char *key, bool known, int64_t n)
 {
-    cJSON *o = cJSON_CreateObject();
-    return o && cJSON_AddItemToArray(array, o) && mt_json_i64(o, "rank", rank->rank) &&
-           mt_json_str(o, "file", rank->file) && add_figures(o, rank) &&
-           (rank->knows_growth ? mt_json_i64(o, "bytes_per_step", rank->bytes_per_step)
-                               : mt_json_null(o, "bytes_per_step")) &&
-           (rank->knows_outside ? mt_json_u64(o, "outside_bytes", rank->outside_bytes)
-                                : mt_json_null(o, "outside_bytes")) &&
-           (rank->knows_headroom ? mt_json_i64(o, "headroom_bytes", rank->headroom_bytes)
-                                 : mt_json_null(o, "headroom_bytes")) &&
-           (rank->first_oom_us != MT_NO_TIME ? mt_json_i64(o, "first_oom_us", rank->first_oom_us)
-                                             : mt_json_null(o, "first_oom_us")) &&
-           (rank->stage >= 0 ? mt_json_i64(o, "stage", rank->stage) : mt_json_null(o, "stage")) &&
-           (rank->device >= 0 ? mt_json_i64(o, "device", rank->device) : mt_json_null(o, "device"));
+    known ? mt_out_i64(o, key, n) : mt_out_null(o, key);
 }
 
-static bool add_lost(cJSON *root, const struct mt_ranks *ranks)
+static void put_rank(struct mt_out array, const struct mt_rank *rank)
 {
-    cJSON *missing = cJSON_AddArrayToObject(root, "missing");
-    cJSON *lost = cJSON_AddArrayToObject(root, "unreadable");
-    bool ok = missing && lost;
-    for (size_t i = 0; i < ranks->gaps.n && ok; i++) {
-        cJSON *o = cJSON_CreateObject();
-        ok = o && cJSON_AddItemToArray(missing, o) &&
-             mt_json_i64(o, "from", ranks->gaps.v[i].from) &&
-             mt_json_i64(o, "to", ranks->gaps.v[i].to);
+    struct mt_out o = mt_out_object(array, NULL);
+    mt_out_i64(o, "rank", rank->rank);
+    mt_out_str(o, "file", rank->file);
+    put_figures(o, rank);
+    put_signed(o, "bytes_per_step", rank->knows_growth, rank->bytes_per_step);
+    mt_out_known(o, "outside_bytes", rank->knows_outside, rank->outside_bytes);
+    put_signed(o, "headroom_bytes", rank->knows_headroom, rank->headroom_bytes);
+    mt_out_time(o, "first_oom_us", rank->first_oom_us);
+    put_signed(o, "stage", rank->stage >= 0, rank->stage);
+    put_signed(o, "device", rank->device >= 0, rank->device);
+}
+
+static void put_lost(struct mt_out root, const struct mt_ranks *ranks)
+{
+    struct mt_out missing = mt_out_array(root, "missing");
+    for (size_t i = 0; i < ranks->gaps.n; i++) {
+        struct mt_out o = mt_out_object(missing, NULL);
+        mt_out_i64(o, "from", ranks->gaps.v[i].from);
+        mt_out_i64(o, "to", ranks->gaps.v[i].to);
     }
-    for (size_t i = 0; i < ranks->lost.n && ok; i++) {
+    struct mt_out lost = mt_out_array(root, "unreadable");
+    for (size_t i = 0; i < ranks->lost.n; i++) {
         const struct mt_rank_lost *x = &ranks->lost.v[i];
-        cJSON *o = cJSON_CreateObject();
-        ok = o && cJSON_AddItemToArray(lost, o) &&
-             (x->rank >= 0 ? mt_json_i64(o, "rank", x->rank) : mt_json_null(o, "rank")) &&
-             mt_json_str(o, "file", x->file);
+        struct mt_out o = mt_out_object(lost, NULL);
+        put_signed(o, "rank", x->rank >= 0, x->rank);
+        mt_out_str(o, "file", x->file);
     }
     size_t next, first = mt_ranks_first_oom(ranks, &next);
-    return ok &&
-           (first == SIZE_MAX ? mt_json_null(root, "first_oom_rank")
-                              : mt_json_i64(root, "first_oom_rank", ranks->ranks.v[first].rank));
+    put_signed(root, "first_oom_rank", first != SIZE_MAX,
+               first == SIZE_MAX ? 0 : ranks->ranks.v[first].rank);
 }
 
-static bool add_range(cJSON *root, const char *key, const struct mt_ranks_result *x, size_t which)
+static void put_range(struct mt_out root, const char *key, const struct mt_ranks_result *x,
+                      size_t which)
 {
-    cJSON *o = cJSON_AddObjectToObject(root, key);
-    for (int k = 0; k < MT_RANK_FIGURE_COUNT && o; k++) {
+    struct mt_out o = mt_out_object(root, key);
+    for (int k = 0; k < MT_RANK_FIGURE_COUNT; k++) {
         const struct mt_rank_range *range = &x->figure[k];
         const uint64_t values[] = {range->min, range->median, range->max};
-        if (!(range->n ? mt_json_u64(o, names[k], values[which]) : mt_json_null(o, names[k]))) {
-            return false;
-        }
+        mt_out_known(o, names[k], range->n > 0, values[which]);
     }
-    return o != NULL;
 }
 
-static bool add_frames(cJSON *o, const struct mt_ranks *ranks, uint32_t stack)
+static void put_excess(struct mt_out array, const struct mt_ranks *ranks,
+                       const struct mt_rank_excess *e)
 {
-    cJSON *frames = mt_json_frames(&ranks->names, stack);
-    if (frames && cJSON_AddItemToObject(o, "frames", frames)) {
-        return true;
-    }
-    cJSON_Delete(frames);
-    return false;
+    struct mt_out o = mt_out_object(array, NULL);
+    mt_out_u64(o, "more_bytes", e->bytes - e->median_bytes);
+    mt_out_u64(o, "bytes", e->bytes);
+    mt_out_u64(o, "count", e->count);
+    mt_out_u64(o, "median_bytes", e->median_bytes);
+    mt_out_u64(o, "median_count", e->median_count);
+    mt_out_frames(o, &ranks->names, e->stack);
 }
 
-static bool add_excess(cJSON *array, const struct mt_ranks *ranks, const struct mt_rank_excess *e)
+static void put_outlier(struct mt_out array, const struct mt_report *r,
+                        const struct mt_ranks *ranks, const struct mt_ranks_result *x,
+                        const struct mt_rank_outlier *o)
 {
-    cJSON *o = cJSON_CreateObject();
-    return o && cJSON_AddItemToArray(array, o) &&
-           mt_json_u64(o, "more_bytes", e->bytes - e->median_bytes) &&
-           mt_json_u64(o, "bytes", e->bytes) && mt_json_u64(o, "count", e->count) &&
-           mt_json_u64(o, "median_bytes", e->median_bytes) &&
-           mt_json_u64(o, "median_count", e->median_count) && add_frames(o, ranks, e->stack);
-}
-
-static bool add_outlier(cJSON *array, const struct mt_report *r, const struct mt_ranks *ranks,
-                        const struct mt_ranks_result *x, const struct mt_rank_outlier *o,
-                        struct mt_buf *why)
-{
-    cJSON *out = cJSON_CreateObject();
+    struct mt_buf why = {0};
     struct mt_report exact = *r; /* one wording, whatever the options */
     exact.size = (struct mt_size_format){MT_UNIT_AUTO, false};
-    mt_rank_reason(why, &exact, ranks, x, o);
-    bool ok =
-        out && cJSON_AddItemToArray(array, out) &&
-        mt_json_i64(out, "rank", rank_of(ranks, o)->rank) &&
-        mt_json_str(out, "why", mt_buf_view(why)) &&
-        mt_json_i64(out, "peak_above_median_bytes", o->delta) &&
-        mt_json_u64(out, "larger_bytes", o->larger) && mt_json_u64(out, "more_bytes", o->more) &&
-        mt_json_u64(out, "alone_bytes", o->alone) && mt_json_bool(out, "expected", o->last_stage);
-    cJSON *stacks = ok ? cJSON_AddArrayToObject(out, "stacks") : NULL;
-    size_t limit = r->limit && r->limit < o->stacks.n ? r->limit : o->stacks.n;
-    for (size_t i = 0; stacks && i < limit && ok; i++) {
-        ok = add_excess(stacks, ranks, &o->stacks.v[i]);
+    mt_rank_reason(&why, &exact, ranks, x, o);
+    struct mt_out out = mt_out_object(array, NULL);
+    mt_out_i64(out, "rank", rank_of(ranks, o)->rank);
+    mt_out_buf(out, "why", &why);
+    mt_buf_release(&why);
+    mt_out_i64(out, "peak_above_median_bytes", o->delta);
+    mt_out_u64(out, "larger_bytes", o->larger);
+    mt_out_u64(out, "more_bytes", o->more);
+    mt_out_u64(out, "alone_bytes", o->alone);
+    mt_out_bool(out, "expected", o->last_stage);
+    struct mt_out stacks = mt_out_array(out, "stacks");
+    for (size_t i = 0; i < o->stacks.n && (!r->limit || i < r->limit); i++) {
+        put_excess(stacks, ranks, &o->stacks.v[i]);
     }
-    return ok && stacks;
 }
 
-static bool add_common(cJSON *array, const struct mt_ranks *ranks, const struct mt_rank_common *c)
+static void put_common(struct mt_out array, const struct mt_ranks *ranks,
+                       const struct mt_rank_common *c)
 {
-    cJSON *o = cJSON_CreateObject();
-    return o && cJSON_AddItemToArray(array, o) && mt_json_u64(o, "min_bytes", c->min) &&
-           mt_json_u64(o, "median_bytes", c->median) && mt_json_u64(o, "max_bytes", c->max) &&
-           mt_json_i64(o, "max_rank", ranks->ranks.v[c->max_index].rank) &&
-           mt_json_u64(o, "ranks", c->ranks) && add_frames(o, ranks, c->stack);
-}
-
-static bool fill(cJSON *root, const struct mt_report *r, const struct mt_ranks *ranks,
-                 const struct mt_ranks_result *x, struct mt_buf *why)
-{
-    cJSON *list = cJSON_AddArrayToObject(root, "ranks");
-    bool ok = list != NULL;
-    for (size_t i = 0; i < ranks->ranks.n && ok; i++) {
-        ok = add_rank(list, &ranks->ranks.v[i]);
-    }
-    ok = ok && add_range(root, "min", x, 0) && add_range(root, "median", x, 1) &&
-         add_range(root, "max", x, 2) && mt_json_stages(root, x);
-    cJSON *outliers = ok ? cJSON_AddArrayToObject(root, "outliers") : NULL;
-    ok = outliers != NULL;
-    for (size_t i = 0; i < x->outliers.n && ok; i++) {
-        ok = add_outlier(outliers, r, ranks, x, &x->outliers.v[i], why);
-    }
-    cJSON *stacks = ok ? cJSON_AddArrayToObject(root, "stacks") : NULL;
-    ok = stacks != NULL;
-    size_t limit = r->limit && r->limit < x->stacks.n ? r->limit : x->stacks.n;
-    for (size_t i = 0; i < limit && ok; i++) {
-        ok = add_common(stacks, ranks, &x->stacks.v[i]);
-    }
-    return ok && mt_json_u64(root, "others", x->stacks.n - limit) && add_lost(root, ranks);
+    struct mt_out o = mt_out_object(array, NULL);
+    mt_out_u64(o, "min_bytes", c->min);
+    mt_out_u64(o, "median_bytes", c->median);
+    mt_out_u64(o, "max_bytes", c->max);
+    mt_out_i64(o, "max_rank", ranks->ranks.v[c->max_index].rank);
+    mt_out_u64(o, "ranks", c->ranks);
+    mt_out_frames(o, &ranks->names, c->stack);
 }
 
 enum mt_status mt_report_ranks_json(const struct mt_report *r, const struct mt_ranks *ranks,
                                     const struct mt_ranks_result *x, struct mt_error *err)
 {
-    struct mt_buf why = {0};
-    cJSON *root = mt_json_begin(r, "ranks/1");
-    bool ok = root && fill(root, r, ranks, x, &why) && !why.failed;
-    mt_buf_release(&why);
-    if (!ok) {
-        cJSON_Delete(root);
-        return mt_fail_nomem(err);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "ranks/1", false);
+    struct mt_out list = mt_out_array(root, "ranks");
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        put_rank(list, &ranks->ranks.v[i]);
     }
-    return mt_json_end(r, root, false, err);
+    put_range(root, "min", x, 0);
+    put_range(root, "median", x, 1);
+    put_range(root, "max", x, 2);
+    mt_out_stages(root, x);
+    struct mt_out outliers = mt_out_array(root, "outliers");
+    for (size_t i = 0; i < x->outliers.n; i++) {
+        put_outlier(outliers, r, ranks, x, &x->outliers.v[i]);
+    }
+    struct mt_out stacks = mt_out_array(root, "stacks");
+    size_t limit = r->limit && r->limit < x->stacks.n ? r->limit : x->stacks.n;
+    for (size_t i = 0; i < limit; i++) {
+        put_common(stacks, ranks, &x->stacks.v[i]);
+    }
+    mt_out_u64(root, "others", x->stacks.n - limit);
+    put_lost(root, ranks);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_ranks_csv(const struct mt_report *r, const struct mt_ranks *ranks,

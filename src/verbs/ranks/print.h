@@ -4,6 +4,7 @@
 #define MEMTOOL_VERBS_RANKS_PRINT_H
 
 #include "print/report.h"
+#include "print/report_json.h"
 #include "verbs/ranks/ranks.h"
 
 /* Whether text begins like the JSON that memtool prints. */
@@ -29,7 +30,7 @@ void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const stru
 enum mt_status mt_report_stages(const struct mt_report *r, const struct mt_ranks_result *x,
                                 struct mt_error *err) MT_NODISCARD;
 /* The key "stages". False when out of memory. */
-bool mt_json_stages(cJSON *root, const struct mt_ranks_result *x) MT_NODISCARD;
+void mt_out_stages(struct mt_out root, const struct mt_ranks_result *x);
 
 /* Errors: MT_NOMEM. */
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,

@@ -54,30 +54,22 @@ enum mt_status mt_report_stages(const struct mt_report *r, const struct mt_ranks
     return status;
 }
 
-static bool add_stage(cJSON *list, const struct mt_rank_stage *stage)
+static void put_stage(struct mt_out list, const struct mt_rank_stage *stage)
 {
-    const struct {
-        const char *key;
-        uint64_t bytes;
-    } figures[] = {{"min_bytes", stage->peak.min},
-                   {"median_bytes", stage->peak.median},
-                   {"max_bytes", stage->peak.max}};
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o && cJSON_AddItemToArray(list, o) && mt_json_i64(o, "stage", stage->stage) &&
-              mt_json_u64(o, "ranks", stage->ranks);
-    for (size_t i = 0; i < MT_COUNT(figures) && ok; i++) {
-        ok = stage->peak.n ? mt_json_u64(o, figures[i].key, figures[i].bytes)
-                           : mt_json_null(o, figures[i].key);
-    }
-    return ok && mt_json_bool(o, "odd", stage->odd);
+    bool known = stage->peak.n > 0;
+    struct mt_out o = mt_out_object(list, NULL);
+    mt_out_i64(o, "stage", stage->stage);
+    mt_out_u64(o, "ranks", stage->ranks);
+    mt_out_known(o, "min_bytes", known, stage->peak.min);
+    mt_out_known(o, "median_bytes", known, stage->peak.median);
+    mt_out_known(o, "max_bytes", known, stage->peak.max);
+    mt_out_bool(o, "odd", stage->odd);
 }
 
-bool mt_json_stages(cJSON *root, const struct mt_ranks_result *x)
+void mt_out_stages(struct mt_out root, const struct mt_ranks_result *x)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "stages");
-    bool ok = list != NULL;
-    for (size_t i = 0; i < x->stages.n && ok; i++) {
-        ok = add_stage(list, &x->stages.v[i]);
+    struct mt_out list = mt_out_array(root, "stages");
+    for (size_t i = 0; i < x->stages.n; i++) {
+        put_stage(list, &x->stages.v[i]);
     }
-    return ok;
 }

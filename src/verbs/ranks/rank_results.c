@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "torch/keys.h"
 
 /* Doubles hold integers up to here. */

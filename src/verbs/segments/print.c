@@ -4,7 +4,7 @@
 
 #include "verbs/segments/print.h"
 #include "print/figures.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/labels.h"
 #include "torch/keys.h"
 
@@ -262,79 +262,75 @@ static enum mt_status tree(const struct mt_report *r, const struct mt_snapshot *
 
 /* ---- JSON ---- */
 
-static void put_blocks(struct mt_put *p, cJSON *o, const struct mt_report *r,
-                       const struct mt_snapshot *s, struct mt_filtered *f,
-                       const struct mt_segment *segment)
+static void put_blocks(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
+                       struct mt_filtered *f, const struct mt_segment *segment)
 {
     static const char *const words[] = {"inactive", "active_allocated", "active_pending_free",
                                         "other"};
-    cJSON *blocks = mt_put_array(p, o, "blocks");
+    struct mt_out blocks = mt_out_array(o, "blocks");
     for (uint32_t i = 0; i < segment->n_blocks; i++) {
         const struct mt_block *b = &s->blocks[segment->first_block + i];
         bool live = b->state != MT_BLOCK_INACTIVE;
         if (live && !mt_filtered_block(f, b)) {
             continue;
         }
-        cJSON *one = mt_put_object(p, blocks, NULL);
-        mt_put_addr(p, one, "address", b->addr);
-        mt_put_u64(p, one, "size_bytes", b->size);
-        mt_put_known(p, one, "requested_bytes", live, b->requested);
-        mt_put_text(p, one, "state", words[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER]);
+        struct mt_out one = mt_out_object(blocks, NULL);
+        mt_out_addr(one, "address", b->addr);
+        mt_out_u64(one, "size_bytes", b->size);
+        mt_out_known(one, "requested_bytes", live, b->requested);
+        mt_out_text(one, "state", words[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER]);
         if (r->verbose) {
-            mt_put_item(p, one, "frames", mt_json_frames(s, live ? b->stack : 0));
+            mt_out_frames(one, s, live ? b->stack : 0);
         }
     }
 }
 
-static void put_pool(struct mt_put *p, cJSON *o, const struct mt_segment *segment)
+static void put_pool(struct mt_out o, const struct mt_segment *segment)
 {
-    char text[64];
-    mt_put_text(p, o, "pool", kind_word(segment));
-    snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 "]", segment->pool.a, segment->pool.b);
-    mt_put_item(p, o, "pool_id", cJSON_CreateRaw(text));
-    mt_put_bool(p, o, "expandable", segment->expandable);
+    mt_out_text(o, "pool", kind_word(segment));
+    mt_out_pool_id(o, segment->pool);
+    mt_out_bool(o, "expandable", segment->expandable);
 }
 
-static void put_segment(struct mt_put *p, cJSON *list, const struct mt_report *r,
-                        const struct mt_snapshot *s, struct mt_filtered *f,
-                        const struct mt_segment_row *row)
+static void put_segment(struct mt_out list, const struct mt_report *r, const struct mt_snapshot *s,
+                        struct mt_filtered *f, const struct mt_segment_row *row)
 {
     const struct mt_segment *segment = &s->segments[row->segment];
-    cJSON *o = mt_put_object(p, list, NULL);
-    mt_put_i64(p, o, "device", row->device);
-    mt_put_addr(p, o, "address", segment->addr);
-    mt_put_u64(p, o, "size_bytes", row->size);
-    mt_put_u64(p, o, "allocated_bytes", row->allocated);
-    mt_put_u64(p, o, "active_bytes", row->active);
-    mt_put_u64(p, o, "requested_bytes", row->requested);
-    mt_put_u64(p, o, "free_bytes", row->free);
-    mt_put_u64(p, o, "largest_free_block_bytes", row->free_hole);
-    mt_put_addr(p, o, "stream", s->streams[segment->stream].handle);
-    put_pool(p, o, segment);
-    mt_put_item(p, o, "frames", mt_json_frames(s, segment->stack));
-    put_blocks(p, o, r, s, f, segment);
+    struct mt_out o = mt_out_object(list, NULL);
+    mt_out_i64(o, "device", row->device);
+    mt_out_addr(o, "address", segment->addr);
+    mt_out_u64(o, "size_bytes", row->size);
+    mt_out_u64(o, "allocated_bytes", row->allocated);
+    mt_out_u64(o, "active_bytes", row->active);
+    mt_out_u64(o, "requested_bytes", row->requested);
+    mt_out_u64(o, "free_bytes", row->free);
+    mt_out_u64(o, "largest_free_block_bytes", row->free_hole);
+    mt_out_addr(o, "stream", s->streams[segment->stream].handle);
+    put_pool(o, segment);
+    mt_out_frames(o, s, segment->stack);
+    put_blocks(o, r, s, f, segment);
 }
 
 static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *s,
                            struct mt_filtered *f, const struct mt_segment_rows *rows, bool one_line,
                            struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "segments/1");
-    cJSON *list = mt_put_array(&p, root, "segments");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "segments/1", one_line);
+    struct mt_out list = mt_out_array(root, "segments");
     size_t shown = shown_rows(r, rows->rows.n);
     uint64_t rest = rows->sum.size;
     for (size_t i = 0; i < shown; i++) {
-        put_segment(&p, list, r, s, f, &rows->rows.v[i]);
+        put_segment(list, r, s, f, &rows->rows.v[i]);
         rest -= rows->rows.v[i].size;
     }
-    mt_put_u64(&p, root, "reserved_bytes", rows->sum.size);
-    mt_put_u64(&p, root, "allocated_bytes", rows->sum.allocated);
-    mt_put_u64(&p, root, "active_bytes", rows->sum.active);
-    mt_put_u64(&p, root, "others", rows->rows.n - shown);
-    mt_put_u64(&p, root, "others_bytes", rest);
-    mt_put_u64(&p, root, "left_out", rows->left_out);
-    return mt_put_end(&p, r, root, one_line, err);
+    mt_out_u64(root, "reserved_bytes", rows->sum.size);
+    mt_out_u64(root, "allocated_bytes", rows->sum.allocated);
+    mt_out_u64(root, "active_bytes", rows->sum.active);
+    mt_out_u64(root, "others", rows->rows.n - shown);
+    mt_out_u64(root, "others_bytes", rest);
+    mt_out_u64(root, "left_out", rows->left_out);
+    return mt_report_json_end(root, err);
 }
 
 enum mt_status mt_report_segments(const struct mt_report *r, const struct mt_snapshot *s,

@@ -7,7 +7,7 @@
 #include "verbs/stats/print.h"
 
 #include "print/figures.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 static const struct mt_logged_value *current(const struct mt_logged_table *t, enum mt_stat_kind k,
                                              int slot)
@@ -32,71 +32,71 @@ static const struct {
     {"inactive_split_blocks", MT_STAT_INACTIVE_SPLIT},
 };
 
-static void put_value(struct mt_put *p, cJSON *o, const char *key, const struct mt_logged_value *v)
+static void put_value(struct mt_out o, const char *key, const struct mt_logged_value *v)
 {
-    mt_put_known(p, o, key, v->present, mt_logged_bytes(v));
+    mt_out_known(o, key, v->present, mt_logged_bytes(v));
 }
 
-static void put_counters(struct mt_put *p, cJSON *o, const struct mt_logged_table *t, int slot)
+static void put_counters(struct mt_out o, const struct mt_logged_table *t, int slot)
 {
     for (size_t i = 0; i < MT_COUNT(COUNTERS); i++) {
-        put_value(p, o, COUNTERS[i].key, current(t, COUNTERS[i].kind, slot));
+        put_value(o, COUNTERS[i].key, current(t, COUNTERS[i].kind, slot));
     }
     const struct mt_logged_value *reserved = current(t, MT_STAT_RESERVED_BYTES, slot);
     const struct mt_logged_value *active = current(t, MT_STAT_ACTIVE_BYTES, slot);
     bool known = reserved->present && active->present;
-    known ? mt_put_i64(p, o, "free_bytes",
+    known ? mt_out_i64(o, "free_bytes",
                        (int64_t)(mt_logged_bytes(reserved) - mt_logged_bytes(active)))
-          : mt_put_null(p, o, "free_bytes");
-    mt_put_null(p, o, "largest_free_block_bytes");
+          : mt_out_null(o, "free_bytes");
+    mt_out_null(o, "largest_free_block_bytes");
 }
 
 /* Counts beside the others; what releases and patches add by its own names. */
-static void put_others(struct mt_put *p, cJSON *o, cJSON *counters, const struct mt_logged *l,
+static void put_others(struct mt_out o, struct mt_out counters, const struct mt_logged *l,
                        const struct mt_logged_table *t)
 {
-    cJSON *others = mt_put_object(p, o, "others");
+    struct mt_out others = mt_out_object(o, "others");
     for (size_t i = 0; i < t->n_others; i++) {
         const struct mt_logged_other *x = &l->others.v[t->first_other + i];
         bool counts = strncmp(x->key, "num_", 4) == 0;
-        mt_put_u64(p, counts ? counters : others, x->key, x->value);
+        mt_out_u64(counts ? counters : others, x->key, x->value);
     }
 }
 
-static void put_table(struct mt_put *p, cJSON *devices, const struct mt_logged *l,
+static void put_table(struct mt_out devices, const struct mt_logged *l,
                       const struct mt_logged_table *t)
 {
-    cJSON *o = mt_put_object(p, devices, NULL);
-    mt_put_u64(p, o, "device", t->device);
-    mt_put_known(p, o, "rank", t->rank >= 0, (uint64_t)t->rank);
-    mt_put_u64(p, o, "line", t->line);
-    put_counters(p, o, t, MT_SLOT_ALL);
-    put_value(p, o, "peak_allocated_bytes",
+    struct mt_out o = mt_out_object(devices, NULL);
+    mt_out_u64(o, "device", t->device);
+    mt_out_known(o, "rank", t->rank >= 0, (uint64_t)t->rank);
+    mt_out_u64(o, "line", t->line);
+    put_counters(o, t, MT_SLOT_ALL);
+    put_value(o, "peak_allocated_bytes",
               &t->cells[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL][MT_STAT_COLUMN_PEAK]);
-    put_value(p, o, "peak_reserved_bytes",
+    put_value(o, "peak_reserved_bytes",
               &t->cells[MT_STAT_RESERVED_BYTES][MT_SLOT_ALL][MT_STAT_COLUMN_PEAK]);
-    cJSON *pools = mt_put_object(p, o, "pools");
-    put_counters(p, mt_put_object(p, pools, "small"), t, MT_SLOT_SMALL);
-    put_counters(p, mt_put_object(p, pools, "large"), t, MT_SLOT_LARGE);
-    cJSON *counters = mt_put_object(p, o, "counters");
-    put_value(p, counters, "num_ooms", &t->ooms);
-    put_value(p, counters, "num_alloc_retries", &t->retries);
-    put_others(p, o, counters, l, t);
+    struct mt_out pools = mt_out_object(o, "pools");
+    put_counters(mt_out_object(pools, "small"), t, MT_SLOT_SMALL);
+    put_counters(mt_out_object(pools, "large"), t, MT_SLOT_LARGE);
+    struct mt_out counters = mt_out_object(o, "counters");
+    put_value(counters, "num_ooms", &t->ooms);
+    put_value(counters, "num_alloc_retries", &t->retries);
+    put_others(o, counters, l, t);
 }
 
 enum mt_status mt_report_stats_logged_json(const struct mt_report *r, const struct mt_logged *l,
                                            bool one_line, struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "stats/1");
-    mt_put_text(&p, root, "source", "printed");
-    cJSON *devices = mt_put_array(&p, root, "devices");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "stats/1", one_line);
+    mt_out_text(root, "source", "printed");
+    struct mt_out devices = mt_out_array(root, "devices");
     for (size_t i = 0; i < l->tables.n; i++) {
         if (mt_logged_is_last(l, i)) {
-            put_table(&p, devices, l, &l->tables.v[i]);
+            put_table(devices, l, &l->tables.v[i]);
         }
     }
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }
 
 /* ---- text ---- */

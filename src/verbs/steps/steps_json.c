@@ -5,152 +5,150 @@
 
 #include "print/peak_label.h"
 #include "print/driver_report.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
-static void put_part(struct mt_put *p, cJSON *o, const struct mt_step_part *x)
+static void put_part(struct mt_out o, const struct mt_step_part *x)
 {
-    mt_put_u64(p, o, "requests", x->requests);
-    mt_put_u64(p, o, "requested_bytes", x->requested_bytes);
-    mt_put_u64(p, o, "device_allocs", x->device_allocs);
-    mt_put_u64(p, o, "device_frees", x->device_frees);
-    x->requests ? mt_put_ratio(p, o, "hit_rate", mt_step_hit_rate(x))
-                : mt_put_null(p, o, "hit_rate");
+    mt_out_u64(o, "requests", x->requests);
+    mt_out_u64(o, "requested_bytes", x->requested_bytes);
+    mt_out_u64(o, "device_allocs", x->device_allocs);
+    mt_out_u64(o, "device_frees", x->device_frees);
+    x->requests ? mt_out_f64(o, "hit_rate", mt_step_hit_rate(x)) : mt_out_null(o, "hit_rate");
 }
 
-static void put_phases(struct mt_put *p, cJSON *o, const struct mt_step_row *row)
+static void put_phases(struct mt_out o, const struct mt_step_row *row)
 {
-    cJSON *phases = mt_put_array(p, o, "phases");
+    struct mt_out phases = mt_out_array(o, "phases");
     for (int k = 0; k < MT_PHASE_COUNT; k++) {
         const struct mt_step_part *x = &row->phases[k];
         if (!x->events) {
             continue;
         }
-        cJSON *phase = mt_put_object(p, phases, NULL);
-        mt_put_text(p, phase, "phase", mt_phase_name((enum mt_phase)k));
-        mt_put_u64(p, phase, "events", x->events);
-        mt_put_u64(p, phase, "peak_bytes", x->peak_bytes);
-        mt_put_i64(p, phase, "change_bytes", x->change_bytes);
-        put_part(p, phase, x);
+        struct mt_out phase = mt_out_object(phases, NULL);
+        mt_out_text(phase, "phase", mt_phase_name((enum mt_phase)k));
+        mt_out_u64(phase, "events", x->events);
+        mt_out_u64(phase, "peak_bytes", x->peak_bytes);
+        mt_out_i64(phase, "change_bytes", x->change_bytes);
+        put_part(phase, x);
     }
 }
 
-static void put_odd(struct mt_put *p, cJSON *o, unsigned odd)
+static void put_odd(struct mt_out o, unsigned odd)
 {
     static const char *const WORDS[] = {"peak", "requests", "driver", "time"};
-    cJSON *list = mt_put_array(p, o, "odd");
+    struct mt_out list = mt_out_array(o, "odd");
     for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
         if (odd & 1u << i) {
-            mt_put_item(p, list, NULL, mt_json_str_item(mt_str_from(WORDS[i])));
+            mt_out_str(list, NULL, mt_str_from(WORDS[i]));
         }
     }
 }
 
-static void put_row(struct mt_put *p, cJSON *rows, const struct mt_trace_steps *x, size_t i)
+static void put_row(struct mt_out rows, const struct mt_trace_steps *x, size_t i)
 {
     const struct mt_step_row *row = &x->rows.v[i];
-    cJSON *o = mt_put_object(p, rows, NULL);
-    mt_put_u64(p, o, "index", i);
-    mt_put_u64(p, o, "from_event", row->from);
-    mt_put_u64(p, o, "to_event", row->to);
-    mt_put_time(p, o, "from_us", row->from_us);
-    mt_put_time(p, o, "to_us", row->to_us);
-    mt_put_u64(p, o, "live_before_bytes", row->live_before);
-    mt_put_u64(p, o, "live_after_bytes", row->live_after);
-    mt_put_u64(p, o, "peak_bytes", row->all.peak_bytes);
-    mt_put_u64(p, o, "peak_event", row->peak_event);
-    put_part(p, o, &row->all);
-    mt_put_text(p, o, "phase", mt_phase_name(row->peak_phase));
-    mt_put_u64(p, o, "passes", row->passes);
-    mt_put_bool(p, o, "warm_up", row->warm_up);
-    mt_put_bool(p, o, "whole", i < x->whole);
-    put_odd(p, o, row->odd);
-    put_phases(p, o, row);
+    struct mt_out o = mt_out_object(rows, NULL);
+    mt_out_u64(o, "index", i);
+    mt_out_u64(o, "from_event", row->from);
+    mt_out_u64(o, "to_event", row->to);
+    mt_out_time(o, "from_us", row->from_us);
+    mt_out_time(o, "to_us", row->to_us);
+    mt_out_u64(o, "live_before_bytes", row->live_before);
+    mt_out_u64(o, "live_after_bytes", row->live_after);
+    mt_out_u64(o, "peak_bytes", row->all.peak_bytes);
+    mt_out_u64(o, "peak_event", row->peak_event);
+    put_part(o, &row->all);
+    mt_out_text(o, "phase", mt_phase_name(row->peak_phase));
+    mt_out_u64(o, "passes", row->passes);
+    mt_out_bool(o, "warm_up", row->warm_up);
+    mt_out_bool(o, "whole", i < x->whole);
+    put_odd(o, row->odd);
+    put_phases(o, row);
 }
 
-static void put_layers(struct mt_put *p, cJSON *o, const struct mt_snapshot *s,
-                       const struct mt_layers *x)
+static void put_layers(struct mt_out o, const struct mt_snapshot *s, const struct mt_layers *x)
 {
     if (!x->count) {
-        mt_put_null(p, o, "layers");
+        mt_out_null(o, "layers");
         return;
     }
-    cJSON *layers = mt_put_object(p, o, "layers");
-    mt_put_u64(p, layers, "count", x->count);
-    mt_put_u64(p, layers, "bytes_per_layer", x->bytes);
-    mt_put_u64(p, layers, "before_bytes", x->before);
-    mt_put_u64(p, layers, "after_bytes", x->after);
-    mt_put_known(p, layers, "weights_bytes", x->weights > 0, x->weights);
-    mt_put_known(p, layers, "gradients_bytes", x->gradients > 0, x->gradients);
-    mt_put_known(p, layers, "optimizer_state_bytes", x->state > 0, x->state);
-    mt_put_item(p, layers, "frames", mt_json_frames(s, x->stack));
-    cJSON *stacks = mt_put_array(p, layers, "stacks");
+    struct mt_out layers = mt_out_object(o, "layers");
+    mt_out_u64(layers, "count", x->count);
+    mt_out_u64(layers, "bytes_per_layer", x->bytes);
+    mt_out_u64(layers, "before_bytes", x->before);
+    mt_out_u64(layers, "after_bytes", x->after);
+    mt_out_known(layers, "weights_bytes", x->weights > 0, x->weights);
+    mt_out_known(layers, "gradients_bytes", x->gradients > 0, x->gradients);
+    mt_out_known(layers, "optimizer_state_bytes", x->state > 0, x->state);
+    mt_out_frames(layers, s, x->stack);
+    struct mt_out stacks = mt_out_array(layers, "stacks");
     for (size_t i = 0; i < x->parts.n; i++) {
-        cJSON *part = mt_put_object(p, stacks, NULL);
-        mt_put_u64(p, part, "bytes_per_layer", x->parts.v[i].bytes);
-        mt_put_u64(p, part, "count_per_layer", x->parts.v[i].count);
-        mt_put_item(p, part, "frames", mt_json_frames(s, x->parts.v[i].stack));
+        struct mt_out part = mt_out_object(stacks, NULL);
+        mt_out_u64(part, "bytes_per_layer", x->parts.v[i].bytes);
+        mt_out_u64(part, "count_per_layer", x->parts.v[i].count);
+        mt_out_frames(part, s, x->parts.v[i].stack);
     }
 }
 
-static void put_typical(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
+static void put_typical(struct mt_out o, const struct mt_trace_steps *x)
 {
     struct mt_trace_steps_typical t = x->typical;
     if (!t.steps) {
-        mt_put_null(p, o, "typical");
+        mt_out_null(o, "typical");
         return;
     }
-    cJSON *typical = mt_put_object(p, o, "typical");
-    mt_put_u64(p, typical, "steps", t.steps);
-    mt_put_u64(p, typical, "peak_bytes", t.peak_bytes);
-    mt_put_u64(p, typical, "requests", t.requests);
-    mt_put_u64(p, typical, "device_allocs", t.device_allocs);
-    mt_put_ratio(p, typical, "hit_rate", t.hit_rate);
-    mt_put_known(p, typical, "us", t.us >= 0, (uint64_t)t.us);
+    struct mt_out typical = mt_out_object(o, "typical");
+    mt_out_u64(typical, "steps", t.steps);
+    mt_out_u64(typical, "peak_bytes", t.peak_bytes);
+    mt_out_u64(typical, "requests", t.requests);
+    mt_out_u64(typical, "device_allocs", t.device_allocs);
+    mt_out_f64(typical, "hit_rate", t.hit_rate);
+    mt_out_known(typical, "us", t.us >= 0, (uint64_t)t.us);
 }
 
-static void put_peak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
+static void put_peak(struct mt_out o, const struct mt_trace_steps *x)
 {
-    cJSON *peak = mt_put_object(p, o, "peak");
-    mt_put_u64(p, peak, "event", x->at_event);
-    mt_put_known(p, peak, "step", x->rows.n > 0, x->shown);
-    mt_put_u64(p, peak, "bytes", x->at_bytes);
-    mt_put_categories(p, peak, x->by_category, x->sure);
+    struct mt_out peak = mt_out_object(o, "peak");
+    mt_out_u64(peak, "event", x->at_event);
+    mt_out_known(peak, "step", x->rows.n > 0, x->shown);
+    mt_out_u64(peak, "bytes", x->at_bytes);
+    mt_out_categories(peak, x->by_category, x->sure);
 }
 
-static void put_leak(struct mt_put *p, cJSON *o, const struct mt_trace_steps *x)
+static void put_leak(struct mt_out o, const struct mt_trace_steps *x)
 {
-    cJSON *leak = mt_put_object(p, o, "leak");
-    mt_put_text(p, leak, "verdict", mt_leak_verdict_id(x->leak));
-    mt_put_i64(p, leak, "bytes_per_step", x->leak_bytes_per_step);
+    struct mt_out leak = mt_out_object(o, "leak");
+    mt_out_text(leak, "verdict", mt_leak_verdict_id(x->leak));
+    mt_out_i64(leak, "bytes_per_step", x->leak_bytes_per_step);
 }
 
-static void put_device(struct mt_put *p, cJSON *devices, const struct mt_report *r,
+static void put_device(struct mt_out devices, const struct mt_report *r,
                        const struct mt_snapshot *s, const struct mt_trace_steps *x)
 {
-    cJSON *o = mt_put_object(p, devices, NULL);
-    mt_put_i64(p, o, "device", x->device);
-    mt_put_u64(p, o, "whole_steps", x->whole);
-    mt_put_known(p, o, "passes", x->periods.passes.n > 0, x->periods.passes.n);
-    put_leak(p, o, x);
-    cJSON *rows = mt_put_array(p, o, "steps");
+    struct mt_out o = mt_out_object(devices, NULL);
+    mt_out_i64(o, "device", x->device);
+    mt_out_u64(o, "whole_steps", x->whole);
+    mt_out_known(o, "passes", x->periods.passes.n > 0, x->periods.passes.n);
+    put_leak(o, x);
+    struct mt_out rows = mt_out_array(o, "steps");
     for (size_t i = 0; i < x->rows.n; i++) { /* all: there is no sum of others */
-        put_row(p, rows, x, i);
+        put_row(rows, x, i);
     }
-    put_typical(p, o, x);
-    x->has_events ? mt_put_driver_price(p, o, r, s, &x->driver) : mt_put_null(p, o, "driver");
-    put_layers(p, o, s, &x->layers);
-    x->has_events ? put_peak(p, o, x) : mt_put_null(p, o, "peak");
+    put_typical(o, x);
+    x->has_events ? mt_out_driver_price(o, r, s, &x->driver) : mt_out_null(o, "driver");
+    put_layers(o, s, &x->layers);
+    x->has_events ? put_peak(o, x) : mt_out_null(o, "peak");
 }
 
 enum mt_status mt_report_steps_json(const struct mt_report *r, const struct mt_snapshot *s,
                                     const struct mt_trace_steps *devices, size_t n, bool one_line,
                                     struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "steps/1");
-    cJSON *list = mt_put_array(&p, root, "devices");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "steps/1", one_line);
+    struct mt_out list = mt_out_array(root, "devices");
     for (size_t i = 0; i < n; i++) {
-        put_device(&p, list, r, s, &devices[i]);
+        put_device(list, r, s, &devices[i]);
     }
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }

@@ -2,7 +2,7 @@
 /* Tables of memory_summary() found in logs: one row a table, or two logs side by side. */
 #include <inttypes.h>
 
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/labels.h"
 #include "verbs/summary/print.h"
 
@@ -209,38 +209,38 @@ enum mt_status mt_report_logged_pair_text(const struct mt_report *r, const struc
 
 /* ---- JSON ---- */
 
-static void put_table(struct mt_put *p, cJSON *list, const struct mt_logged_table *t)
+static void put_table(struct mt_out list, const struct mt_logged_table *t)
 {
     static const char *const COLUMN[] = {"current", "peak", "allocated", "freed"};
     static const char *const KINDS[] = {"table", "trainer", "stats"};
-    cJSON *o = mt_put_object(p, list, NULL);
-    mt_put_u64(p, o, "line", t->line);
-    mt_put_text(p, o, "kind", KINDS[t->kind]);
-    mt_put_known(p, o, "rank", t->rank >= 0, (uint64_t)t->rank);
-    mt_put_u64(p, o, "device", t->device);
-    mt_put_bool(p, o, "odd", t->odd);
-    cJSON *counters = mt_put_object(p, o, "counters");
+    struct mt_out o = mt_out_object(list, NULL);
+    mt_out_u64(o, "line", t->line);
+    mt_out_text(o, "kind", KINDS[t->kind]);
+    mt_out_known(o, "rank", t->rank >= 0, (uint64_t)t->rank);
+    mt_out_u64(o, "device", t->device);
+    mt_out_bool(o, "odd", t->odd);
+    struct mt_out counters = mt_out_object(o, "counters");
     for (int k = 0; k < MT_STAT_COUNT; k++) {
         for (int c = 0; c < MT_STAT_COLUMN_COUNT; c++) {
             char key[64];
             snprintf(key, sizeof key, "%s%s.%s", mt_stat_key((enum mt_stat_kind)k),
                      mt_stat_has_pools((enum mt_stat_kind)k) ? ".all" : "", COLUMN[c]);
             const struct mt_logged_value *v = &t->cells[k][MT_SLOT_ALL][c];
-            mt_put_known(p, counters, key, v->present, mt_logged_bytes(v));
+            mt_out_known(counters, key, v->present, mt_logged_bytes(v));
         }
     }
-    mt_put_known(p, counters, "num_ooms", t->ooms.present, t->ooms.value);
-    mt_put_known(p, counters, "num_alloc_retries", t->retries.present, t->retries.value);
+    mt_out_known(counters, "num_ooms", t->ooms.present, t->ooms.value);
+    mt_out_known(counters, "num_alloc_retries", t->retries.present, t->retries.value);
 }
 
 enum mt_status mt_report_logged_json(const struct mt_report *r, const struct mt_logged *l,
                                      bool one_line, struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "summary/1");
-    cJSON *list = mt_put_array(&p, root, "tables");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "summary/1", one_line);
+    struct mt_out list = mt_out_array(root, "tables");
     for (size_t i = 0; i < l->tables.n; i++) {
-        put_table(&p, list, &l->tables.v[i]);
+        put_table(list, &l->tables.v[i]);
     }
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "verbs/summary/print.h"
-#include "print/json_put.h"
+#include "print/report_json.h"
 
 enum { WIDTH = 75, CELL = 10 };
 
@@ -90,7 +90,7 @@ void mt_report_summary_text(const struct mt_report *r, const struct mt_summary *
 
 /* ---- JSON ---- */
 
-static void put_stats(struct mt_put *p, cJSON *o, const struct mt_summary *d)
+static void put_stats(struct mt_out o, const struct mt_summary *d)
 {
     static const char *const SLOT[] = {
         [MT_SLOT_ALL] = ".all", [MT_SLOT_LARGE] = ".large_pool", [MT_SLOT_SMALL] = ".small_pool"};
@@ -102,26 +102,26 @@ static void put_stats(struct mt_put *p, cJSON *o, const struct mt_summary *d)
                 char key[64];
                 snprintf(key, sizeof key, "%s%s.%s", mt_stat_key((enum mt_stat_kind)k),
                          pools ? SLOT[slot] : "", COLUMN[c]);
-                mt_put_known(p, o, key, c == MT_STAT_COLUMN_CURRENT || d->proved,
+                mt_out_known(o, key, c == MT_STAT_COLUMN_CURRENT || d->proved,
                              d->stats[k][slot].v[c]);
             }
         }
     }
-    mt_put_known(p, o, "num_ooms", d->ooms_known, d->ooms);
-    mt_put_known(p, o, "num_alloc_retries", d->retries_known, d->retries);
+    mt_out_known(o, "num_ooms", d->ooms_known, d->ooms);
+    mt_out_known(o, "num_alloc_retries", d->retries_known, d->retries);
 }
 
 enum mt_status mt_report_summary_json(const struct mt_report *r, const struct mt_summary *devices,
                                       size_t n, bool one_line, struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "summary/1");
-    cJSON *list = mt_put_array(&p, root, "devices");
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "summary/1", one_line);
+    struct mt_out list = mt_out_array(root, "devices");
     for (size_t i = 0; i < n; i++) {
-        cJSON *o = mt_put_object(&p, list, NULL);
-        mt_put_i64(&p, o, "device", devices[i].device);
-        mt_put_bool(&p, o, "complete", devices[i].proved);
-        put_stats(&p, mt_put_object(&p, o, "counters"), &devices[i]);
+        struct mt_out o = mt_out_object(list, NULL);
+        mt_out_i64(o, "device", devices[i].device);
+        mt_out_bool(o, "complete", devices[i].proved);
+        put_stats(mt_out_object(o, "counters"), &devices[i]);
     }
-    return mt_put_end(&p, r, root, one_line, err);
+    return mt_report_json_end(root, err);
 }

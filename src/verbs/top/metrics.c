@@ -2,98 +2,93 @@
 /* The same for programs: top/1, and the text format of Prometheus. */
 #include <math.h>
 
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "verbs/top/top.h"
 
 /* ---- JSON ---- */
 
-static void put_card(struct mt_put *p, cJSON *cards, const struct mt_top_card *c)
+static void put_card(struct mt_out cards, const struct mt_top_card *c)
 {
-    cJSON *o = mt_put_object(p, cards, NULL);
-    mt_put_u64(p, o, "card", c->index);
-    mt_put_text(p, o, "name", c->name);
-    mt_put_text(p, o, "uuid", c->uuid);
-    mt_put_known(p, o, "total_bytes", c->total > 0, c->total);
-    mt_put_known(p, o, "used_bytes", c->total > 0, c->used);
-    mt_put_known(p, o, "free_bytes", c->total > 0, c->free);
+    struct mt_out o = mt_out_object(cards, NULL);
+    mt_out_u64(o, "card", c->index);
+    mt_out_text(o, "name", c->name);
+    mt_out_text(o, "uuid", c->uuid);
+    mt_out_known(o, "total_bytes", c->total > 0, c->total);
+    mt_out_known(o, "used_bytes", c->total > 0, c->used);
+    mt_out_known(o, "free_bytes", c->total > 0, c->free);
 }
 
-static void put_user(struct mt_put *p, cJSON *users, const struct mt_top_user *u)
+static void put_user(struct mt_out users, const struct mt_top_user *u)
 {
     char name[64];
-    cJSON *o = mt_put_object(p, users, NULL);
+    struct mt_out o = mt_out_object(users, NULL);
     mt_top_name(u->pid, name, sizeof name);
-    mt_put_i64(p, o, "pid", u->pid);
-    mt_put_text(p, o, "name", name);
-    mt_put_u64(p, o, "card", u->card);
-    mt_put_known(p, o, "used_bytes", u->known, u->used);
+    mt_out_i64(o, "pid", u->pid);
+    mt_out_text(o, "name", name);
+    mt_out_u64(o, "card", u->card);
+    mt_out_known(o, "used_bytes", u->known, u->used);
 }
 
-static void put_ratio(struct mt_put *p, cJSON *o, const char *key, bool known, double x)
+static void put_ratio(struct mt_out o, const char *key, bool known, double x)
 {
-    mt_put_ratio(p, o, key, known ? x : (double)NAN);
+    mt_out_f64(o, key, known ? x : (double)NAN);
 }
 
-static void put_row(struct mt_put *p, cJSON *rows, const struct mt_top *top,
-                    const struct mt_top_row *row)
+static void put_row(struct mt_out rows, const struct mt_top *top, const struct mt_top_row *row)
 {
     struct mt_top_figures f;
     const struct mt_top_card *card = mt_top_card_of(top, row);
     const struct mt_top_watched *w = mt_top_watched_of(top, row->pid);
-    cJSON *o = mt_put_object(p, rows, NULL);
+    struct mt_out o = mt_out_object(rows, NULL);
     mt_top_figures(row, &f);
-    mt_put_i64(p, o, "pid", row->pid);
-    mt_put_text(p, o, "name", w ? w->name : NULL);
-    mt_put_i64(p, o, "device", row->last.device);
-    mt_put_known(p, o, "card", card != NULL, card ? card->index : 0);
-    mt_put_text(p, o, "card_name", row->last.name);
-    mt_put_i64(p, o, "time_us", row->last.time_us);
-    mt_put_u64(p, o, "reserved_bytes", row->last.reserved);
-    mt_put_u64(p, o, "live_bytes", row->last.live);
-    mt_put_u64(p, o, "largest_hole_bytes", row->last.hole);
-    mt_put_u64(p, o, "card_free_bytes", row->last.free);
-    mt_put_u64(p, o, "card_total_bytes", row->last.total);
-    put_ratio(p, o, "hits_share", f.has_hits, f.hits);
-    put_ratio(p, o, "driver_calls_per_s", f.has_rates, f.calls_per_s);
-    put_ratio(p, o, "growth_bytes_per_s", f.has_growth, f.growth);
-    put_ratio(p, o, "full_in_s", f.has_full, f.full_in);
-    mt_put_u64(p, o, "retries", row->last.retries);
-    mt_put_u64(p, o, "ooms", row->last.ooms);
-    mt_put_u64(p, o, "samples", row->n_kept);
+    mt_out_i64(o, "pid", row->pid);
+    mt_out_text(o, "name", w ? w->name : NULL);
+    mt_out_i64(o, "device", row->last.device);
+    mt_out_known(o, "card", card != NULL, card ? card->index : 0);
+    mt_out_text(o, "card_name", row->last.name);
+    mt_out_i64(o, "time_us", row->last.time_us);
+    mt_out_u64(o, "reserved_bytes", row->last.reserved);
+    mt_out_u64(o, "live_bytes", row->last.live);
+    mt_out_u64(o, "largest_hole_bytes", row->last.hole);
+    mt_out_u64(o, "card_free_bytes", row->last.free);
+    mt_out_u64(o, "card_total_bytes", row->last.total);
+    put_ratio(o, "hits_share", f.has_hits, f.hits);
+    put_ratio(o, "driver_calls_per_s", f.has_rates, f.calls_per_s);
+    put_ratio(o, "growth_bytes_per_s", f.has_growth, f.growth);
+    put_ratio(o, "full_in_s", f.has_full, f.full_in);
+    mt_out_u64(o, "retries", row->last.retries);
+    mt_out_u64(o, "ooms", row->last.ooms);
+    mt_out_u64(o, "samples", row->n_kept);
 }
 
 enum mt_status mt_top_json(const struct mt_top *top, const struct mt_report *r, bool one_line,
                            struct mt_error *err)
 {
-    struct mt_put p = {0};
-    cJSON *o = mt_json_begin(r, "top/1");
-    mt_put_text(&p, o, "cards_unknown_because", top->cards.why[0] ? top->cards.why : NULL);
-    cJSON *cards = mt_put_array(&p, o, "cards");
+    struct mt_json_out json;
+    struct mt_out o = mt_report_json(&json, r, "top/1", one_line);
+    mt_out_text(o, "cards_unknown_because", top->cards.why[0] ? top->cards.why : NULL);
+    struct mt_out cards = mt_out_array(o, "cards");
     for (size_t i = 0; i < top->cards.list.n; i++) {
-        put_card(&p, cards, &top->cards.list.v[i]);
+        put_card(cards, &top->cards.list.v[i]);
     }
-    cJSON *users = mt_put_array(&p, o, "on_cards");
+    struct mt_out users = mt_out_array(o, "on_cards");
     for (size_t i = 0; i < top->cards.users.n; i++) {
-        put_user(&p, users, &top->cards.users.v[i]);
+        put_user(users, &top->cards.users.v[i]);
     }
-    cJSON *rows = mt_put_array(&p, o, "processes");
+    struct mt_out rows = mt_out_array(o, "processes");
     for (size_t i = 0; i < top->rows.n; i++) {
-        put_row(&p, rows, top, &top->rows.v[i]);
+        put_row(rows, top, &top->rows.v[i]);
     }
-    cJSON *hindered = mt_put_array(&p, o, "not_watched");
+    struct mt_out hindered = mt_out_array(o, "not_watched");
     for (size_t i = 0; i < top->watched.n; i++) {
         const struct mt_top_watched *w = &top->watched.v[i];
         if (w->why[0]) {
-            cJSON *one = mt_put_object(&p, hindered, NULL);
-            mt_put_i64(&p, one, "pid", w->pid);
-            mt_put_text(&p, one, "because", w->why);
+            struct mt_out one = mt_out_object(hindered, NULL);
+            mt_out_i64(one, "pid", w->pid);
+            mt_out_text(one, "because", w->why);
         }
     }
-    if (p.failed) {
-        cJSON_Delete(o);
-        o = NULL;
-    }
-    return mt_json_end(r, o, one_line, err);
+    return mt_report_json_end(o, err);
 }
 
 /* ---- Prometheus ---- */

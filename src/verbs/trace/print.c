@@ -4,7 +4,7 @@
  * it or not, so that the same memory has the same name however little is shown. A label is made
  * once a stack.
  */
-#include "print/json_put.h"
+#include "print/report_json.h"
 #include "print/labels.h"
 #include "snapshot/write/sink.h"
 #include "verbs/trace/trace_report.h"
@@ -212,6 +212,7 @@ enum mt_status mt_report_trace(const struct mt_report *r, struct mt_trace_listin
     mt_arena_release(&x.arena);
     mt_buf_release(&x.scratch);
     mt_buf_release(&x.line);
+    mt_buf_release(&x.json.text);
     mt_mem_free(x.labels);
     return x.failed ? mt_fail_nomem(err) : x.over ? mt_sink_over_limit(l->max_bytes, err) : MT_OK;
 }
@@ -231,8 +232,8 @@ enum mt_status mt_report_trace_begin(const struct mt_report *r, const struct mt_
     if (!r->json) {
         return MT_OK;
     }
-    struct mt_put p = {0};
-    cJSON *root = mt_json_begin(r, "trace/1");
-    mt_put_u64(&p, root, "events", s->n_events);
-    return mt_put_end(&p, r, root, true, err);
+    struct mt_json_out json;
+    struct mt_out root = mt_report_json(&json, r, "trace/1", true);
+    mt_out_u64(root, "events", s->n_events);
+    return mt_report_json_end(root, err);
 }

@@ -5,6 +5,7 @@
 
 #include "heap/stacks/names.h"
 #include "support/arena.h"
+#include "support/json_out.h"
 #include "verbs/trace/print.h"
 
 struct mt_listing {
@@ -16,13 +17,14 @@ struct mt_listing {
     struct mt_arena arena;
     struct mt_str *labels; /* by stack id; .p NULL: not made yet */
     struct mt_buf scratch;
-    struct mt_buf line; /* scratch of the ways to print */
-    size_t more;        /* lines beyond the limit */
-    size_t left_out;    /* events that the filter removed */
-    int64_t first_us;   /* MT_NO_TIME: no times */
-    bool fuses;         /* a free_requested and its free_completed are one line */
-    bool failed;        /* memory ran out */
-    bool over;          /* more JSON than l->max_bytes */
+    struct mt_buf line; /* scratch of the text */
+    struct mt_json_out json;
+    size_t more;      /* lines beyond the limit */
+    size_t left_out;  /* events that the filter removed */
+    int64_t first_us; /* MT_NO_TIME: no times */
+    bool fuses;       /* a free_requested and its free_completed are one line */
+    bool failed;      /* memory ran out */
+    bool over;        /* more JSON than l->max_bytes */
 };
 
 /* What an event is about, looked up before its names are given back. */
