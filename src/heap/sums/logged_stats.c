@@ -2,9 +2,11 @@
 /*
  * memory_stats() as people keep it: JSON, a printed dictionary or OrderedDict of any Python,
  * pprint, alone or in a log. All of these write a key in quotes, ':' or ',' behind it, and a
- * number; so one reader of such pairs serves them all. memory_stats_as_nested_dict() writes a
- * dictionary behind a key: its keys are those that it stands in and its own, with points between
- * them. A dictionary ends where one of its keys comes again.
+ * number, which may be a string or stand in the parentheses of its type; so one reader of such
+ * pairs serves them all. Loops over the items print the keys without quotes, one a line.
+ * memory_stats_as_nested_dict() writes a dictionary behind a key: its keys are those that it stands
+ * in and its own, with points between them. A dictionary ends where one of its keys comes again.
+ * Dictionaries of several devices or ranks lie behind keys that name them.
  */
 #include "heap/sums/logged.h"
 
@@ -61,7 +63,19 @@ static size_t skip_blanks(struct mt_str s, size_t at)
 
 static bool is_key_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':';
+}
+
+/* Behind what stands before a number: "np.int64(", "tensor(", a quote. */
+static size_t skip_type(struct mt_str s, size_t at)
+{
+    size_t end = at;
+    while (end < s.n && is_key_char(s.p[end])) {
+        end++;
+    }
+    bool call = end > at && end < s.n && s.p[end] == '(';
+    bool quote = at < s.n && (s.p[at] == '"' || s.p[at] == '\'');
+    return call ? end + 1 : at + quote;
 }
 
 /* The pair whose opening quote is at s.p[0]. */
@@ -86,6 +100,7 @@ static bool read_pair(struct mt_str s, struct pair *out)
         out->length = at;
         return true;
     }
+    at = skip_type(s, at);
     out->negative = at < s.n && s.p[at] == '-';
     at += out->negative;
     size_t first = at;
@@ -94,6 +109,43 @@ static bool read_pair(struct mt_str s, struct pair *out)
     }
     out->length = at;
     return at > first && mt_u64_parse((struct mt_str){s.p + first, at - first}, &out->value);
+}
+
+/* Digits with ',' or '_' between groups of three into *value; their length, 0: none. */
+static size_t grouped_number(struct mt_str s, uint64_t *value)
+{
+    char digits[24];
+    size_t n = 0, at = 0;
+    for (; at < s.n && n < sizeof digits; at++) {
+        bool digit = s.p[at] >= '0' && s.p[at] <= '9';
+        bool group = (s.p[at] == ',' || s.p[at] == '_') && at + 3 < s.n && s.p[at + 1] >= '0' &&
+                     s.p[at + 1] <= '9';
+        if (digit) {
+            digits[n++] = s.p[at];
+        } else if (!group || !n) {
+            break;
+        }
+    }
+    return n && mt_u64_parse((struct mt_str){digits, n}, value) ? at : 0;
+}
+
+/* "allocated_bytes.all.current: 1,073,741,824" at s.p[0]; nothing but its own end may follow the
+ * number: "1.5 GiB" is in a unit. */
+static bool read_bare(struct mt_str s, struct pair *out)
+{
+    size_t end = 0;
+    while (end < s.n && end < MT_LOGGED_KEY && is_key_char(s.p[end]) && s.p[end] != ':') {
+        end++;
+    }
+    size_t at = skip_blanks(s, end);
+    if (at < s.n && strchr(":=|", s.p[at]) && s.p[at]) {
+        at = skip_blanks(s, at + 1);
+    }
+    size_t digits = grouped_number((struct mt_str){s.p + at, s.n - at}, &out->value);
+    size_t behind = skip_blanks(s, at + digits);
+    *out = (struct pair){
+        .key = {s.p, end}, .value = out->value, .length = at + digits, .opens = false};
+    return at > end && digits > 0 && (behind >= s.n || strchr("\r,;|)", s.p[behind]) != NULL);
 }
 
 /* ---- which figure it is ---- */
@@ -154,6 +206,7 @@ enum { DEEPEST = 4 };
 struct walk {
     struct mt_logged *out;
     struct mt_logged_table table;
+    int32_t rank; /* whose lines it takes */
     bool open;
     size_t n_cells;
     /* Keys whose dictionaries are open, with a point behind each, and what closes them. */
@@ -199,6 +252,37 @@ static struct mt_logged_value *find_cell(struct walk *w, struct mt_logged_table 
     return v;
 }
 
+/* The number that a key ends in, "cuda:1", "rank_3", "0", behind one of the words; -1: it is none.
+ */
+static int32_t number_of_key(struct mt_str key, const char *const *words, size_t n_words)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_words; i++) {
+        struct mt_str word = mt_str_from(words[i]);
+        size_t at = mt_str_starts(key, word) ? word.n : key.n;
+        at += at < key.n && word.n && strchr(":_.", key.p[at]) != NULL;
+        if (at < key.n && mt_u64_parse((struct mt_str){key.p + at, key.n - at}, &n) && n < 1024) {
+            return (int32_t)n;
+        }
+    }
+    return -1;
+}
+
+/* The device and the rank that the keys before those of memory_stats() name. */
+static void name_place(const struct walk *w, struct mt_logged_table *t)
+{
+    static const char *const DEVICES[] = {"cuda", "gpu", "device", "xpu", "hip", "npu", ""};
+    static const char *const RANKS[] = {"rank", "local_rank", "global_rank"};
+    for (size_t d = 0; d < w->depth && w->begins[d] < w->base; d++) {
+        size_t end = d + 1 < w->depth ? w->begins[d + 1] : w->path_n;
+        struct mt_str key = {w->path + w->begins[d], end - w->begins[d] - 1};
+        int32_t device = number_of_key(key, DEVICES, MT_COUNT(DEVICES));
+        int32_t rank = number_of_key(key, RANKS, MT_COUNT(RANKS));
+        t->device = device >= 0 ? (uint32_t)device : t->device;
+        t->rank = rank >= 0 ? rank : t->rank;
+    }
+}
+
 static bool close_stats(struct walk *w, struct mt_logged *out)
 {
     bool keep = w->open && w->n_cells > 1; /* one pair alone may be anything */
@@ -239,11 +323,13 @@ static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *
         return false;
     }
     if (!w->open) {
-        w->table = (struct mt_logged_table){
-            .line = number,
-            .kind = MT_LOGGED_STATS,
-            .rank = w->table.rank,
-            .step = mt_logged_step((struct mt_str){line.p + w->from, line.n - w->from})};
+        struct mt_str before = {line.p + w->from, line.n - w->from};
+        w->table = (struct mt_logged_table){.line = number,
+                                            .kind = MT_LOGGED_STATS,
+                                            .rank = w->rank,
+                                            .step = mt_logged_step(before),
+                                            .device = mt_logged_device(before)};
+        name_place(w, &w->table);
         w->from = line.n;
         w->n_cells = 0;
         w->open = true;
@@ -253,8 +339,49 @@ static bool take_pair(struct walk *w, struct mt_logged *out, const struct pair *
     return true;
 }
 
+/* "{0: {" and ", 1: {": the numbers of devices. The length up to the brace, 0: it is none. */
+static size_t enter_number(struct walk *w, struct mt_str line, size_t i)
+{
+    size_t before = i, end = i;
+    while (before > 0 && (line.p[before - 1] == ' ' || line.p[before - 1] == '\t')) {
+        before--;
+    }
+    if (before == 0 || !strchr("{,", line.p[before - 1]) || !line.p[before - 1]) {
+        return 0;
+    }
+    while (end < line.n && line.p[end] >= '0' && line.p[end] <= '9') {
+        end++;
+    }
+    size_t colon = skip_blanks(line, end), brace = skip_blanks(line, colon + 1);
+    if (colon >= line.n || line.p[colon] != ':' || brace >= line.n) {
+        return 0;
+    }
+    struct mt_str behind = {line.p + brace, line.n - brace};
+    if (!mt_str_starts(behind, MT_STR("{")) && !mt_str_starts(behind, MT_STR("OrderedDict("))) {
+        return 0;
+    }
+    enter(w, (struct mt_str){line.p + i, end - i}, behind);
+    return brace - i;
+}
+
+/* Keys without quotes; only those of the allocator itself. The length that was read, 0: none. */
+static size_t take_bare(struct walk *w, struct mt_logged *out, struct mt_str line, size_t i,
+                        size_t number, bool *ok)
+{
+    struct mt_logged_table probe = {0};
+    struct pair p;
+    bool begins = line.p[i] >= 'a' && line.p[i] <= 'z' &&
+                  (i == 0 || strchr(" \t,;|(", line.p[i - 1]) != NULL);
+    if (!begins || !read_bare((struct mt_str){line.p + i, line.n - i}, &p) ||
+        !cell_of(&probe, p.key)) {
+        return 0;
+    }
+    *ok = take_pair(w, out, &p, (struct mt_str){line.p, i}, number);
+    return p.length;
+}
+
 static bool read_stats_line(struct walk *w, struct mt_logged *out, struct mt_str line,
-                            size_t number)
+                            size_t number, bool bare)
 {
     bool ok = true;
     w->from = 0;
@@ -270,6 +397,11 @@ static bool read_stats_line(struct walk *w, struct mt_logged *out, struct mt_str
                 ok = take_pair(w, out, &p, (struct mt_str){line.p, i}, number);
             }
             i += p.length - 1;
+        } else {
+            size_t n = c >= '0' && c <= '9' ? enter_number(w, line, i)
+                       : bare               ? take_bare(w, out, line, i, number, &ok)
+                                            : 0;
+            i += n ? n - 1 : 0;
         }
     }
     return ok;
@@ -283,11 +415,11 @@ struct walks {
 static struct walk *walk_of(struct walks *all, int32_t rank)
 {
     for (size_t i = 0; i < all->of.n; i++) {
-        if (all->of.v[i].table.rank == rank) {
+        if (all->of.v[i].rank == rank) {
             return &all->of.v[i];
         }
     }
-    struct walk fresh = {.table.rank = rank};
+    struct walk fresh = {.rank = rank};
     return mt_vec_push(&all->of, fresh) ? &all->of.v[all->of.n - 1] : NULL;
 }
 
@@ -300,12 +432,14 @@ bool mt_logged_stats(struct mt_logged *out, struct mt_str log)
         const char *newline = memchr(log.p, '\n', log.n);
         size_t n = newline ? (size_t)(newline - log.p) : log.n;
         struct mt_str line = {log.p, n};
-        if (n && (memchr(line.p, '"', n) || memchr(line.p, '\'', n) || memchr(line.p, '}', n) ||
-                  memchr(line.p, ']', n))) {
+        bool bare = mt_str_find(line, MT_STR(".all.")) != SIZE_MAX ||
+                    mt_str_find(line, MT_STR("num_")) != SIZE_MAX;
+        if (n && (bare || memchr(line.p, '"', n) || memchr(line.p, '\'', n) ||
+                  memchr(line.p, '}', n) || memchr(line.p, ']', n))) {
             int32_t rank = mt_logged_rank(line);
             struct walk *w = walk_of(&all, rank < 0 ? last : rank);
-            ok = w && read_stats_line(w, out, line, number);
-            last = ok && w->open ? w->table.rank : -1; /* pprint: lines that name none follow */
+            ok = w && read_stats_line(w, out, line, number, bare);
+            last = ok && w->open ? w->rank : -1; /* pprint: lines that name none follow */
         }
         size_t skip = newline ? n + 1 : n;
         log.p += skip;

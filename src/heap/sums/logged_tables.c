@@ -179,27 +179,50 @@ static int32_t launcher_rank(struct mt_str line)
     return number && n < MOST_RANKS ? (int32_t)n : -1;
 }
 
-int32_t mt_logged_rank(struct mt_str line)
+/* The number right behind a word of lower case, "rank 3", "[Rank=3]"; -1: none. */
+static int32_t number_named(struct mt_str line, struct mt_str word)
 {
     line.n = line.n < LONGEST_PREFIX ? line.n : LONGEST_PREFIX;
-    for (size_t i = 0; i + 4 < line.n; i++) {
-        bool word = (line.p[i] == 'r' || line.p[i] == 'R') &&
-                    memcmp(line.p + i + 1, "ank", 3) == 0 &&
-                    (i == 0 || !((line.p[i - 1] | 32) >= 'a' && (line.p[i - 1] | 32) <= 'z'));
-        size_t at = i + 4;
-        while (word && at < line.n && strchr(" =:#_", line.p[at]) && line.p[at]) {
+    for (size_t i = 0; i + word.n < line.n; i++) {
+        size_t at = 0;
+        uint64_t n = 0;
+        while (at < word.n && (line.p[i + at] | 32) == word.p[at]) {
             at++;
         }
-        uint64_t n = 0;
+        if (at < word.n || (i > 0 && (line.p[i - 1] | 32) >= 'a' && (line.p[i - 1] | 32) <= 'z')) {
+            continue;
+        }
+        for (at += i; at < line.n && strchr(" =:#_", line.p[at]) && line.p[at];) {
+            at++;
+        }
         size_t digits = at;
         while (digits < line.n && line.p[digits] >= '0' && line.p[digits] <= '9') {
             digits++;
         }
-        if (word && mt_u64_parse((struct mt_str){line.p + at, digits - at}, &n) && n < MOST_RANKS) {
+        if (mt_u64_parse((struct mt_str){line.p + at, digits - at}, &n) && n < MOST_RANKS) {
             return (int32_t)n;
         }
     }
-    return launcher_rank(line);
+    return -1;
+}
+
+int32_t mt_logged_rank(struct mt_str line)
+{
+    int32_t rank = number_named(line, MT_STR("rank"));
+    return rank >= 0 ? rank : launcher_rank(line);
+}
+
+uint32_t mt_logged_device(struct mt_str line)
+{
+    static const struct mt_str WORDS[] = {MT_STR_INIT("cuda"), MT_STR_INIT("gpu"),
+                                          MT_STR_INIT("device"), MT_STR_INIT("xpu")};
+    for (size_t i = 0; i < MT_COUNT(WORDS); i++) {
+        int32_t device = number_named(line, WORDS[i]);
+        if (device >= 0 && device < 1024) {
+            return (uint32_t)device;
+        }
+    }
+    return 0;
 }
 
 /* ---- steps ---- */
