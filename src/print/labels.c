@@ -5,6 +5,7 @@
 
 #include "heap/sums/logged.h"
 #include "print/labels.h"
+#include "print/report.h"
 
 struct mt_size_text mt_device_label(int32_t device)
 {
@@ -48,4 +49,41 @@ void mt_logged_count_text(struct mt_buf *b, const struct mt_logged *l)
                           BEHIND[kind]);
         }
     }
+}
+
+static bool has_digit(struct mt_str s)
+{
+    size_t i = 0;
+    while (i < s.n && (s.p[i] < '0' || s.p[i] > '9')) {
+        i++;
+    }
+    return i < s.n;
+}
+
+void mt_period_begin_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                          const struct mt_periods *p)
+{
+    bool several = p->bounds.n > 1, option = p->source == MT_PERIOD_OPTION;
+    if (p->name) {
+        struct mt_str name = mt_snapshot_str(s, p->name);
+        mt_buf_text(b, several ? "each begins with " : "it begins with ");
+        mt_buf_text(b, several && has_digit(name) ? "an annotation such as " : "");
+        mt_text_safe(b, name);
+    } else if (several && !option) {
+        mt_buf_text(b, "each begins at ");
+        mt_stack_label_long(b, s, p->stack, r);
+    }
+    mt_buf_text(b, !option ? "" : p->name ? ", as given with --period" : "as given with --period");
+}
+
+const char *mt_period_word(const struct mt_periods *p)
+{
+    return p->may_be_layers ? "round" : "step";
+}
+
+const char *mt_period_doubt(const struct mt_periods *p)
+{
+    return p->learns      ? "without a forward and a backward pass in each"
+           : p->of_frames ? "without a backward pass or an annotation"
+                          : "without call stacks";
 }

@@ -3,6 +3,7 @@
 #ifndef MEMTOOL_PRINT_LABELS_H
 #define MEMTOOL_PRINT_LABELS_H
 
+#include "heap/findings/period.h"
 #include "snapshot/model/model.h"
 #include "support/units.h"
 
@@ -19,6 +20,19 @@ struct mt_logged; /* heap/sums/logged.h */
 
 /* "3 tables of memory_summary() and 2 lines of memory that a trainer printed"; "" for none. */
 void mt_logged_count_text(struct mt_buf *b, const struct mt_logged *l);
+
+struct mt_report; /* print/report.h */
+
+/* "each begins at train.py:30 main", appended; "it begins with step" of one; nothing where the
+ * rounds are not known by anything. */
+void mt_period_begin_text(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                          const struct mt_periods *p);
+
+/* "step", or "round" where they may be layers. */
+const char *mt_period_word(const struct mt_periods *p);
+
+/* "without call stacks": why rounds may be layers (may_be_layers). */
+const char *mt_period_doubt(const struct mt_periods *p);
 
 /* What switches the history on for the writer of this file, to be put before "switches it on". */
 const char *mt_history_switch(const struct mt_snapshot *s);

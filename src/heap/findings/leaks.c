@@ -453,6 +453,14 @@ static enum mt_status is_pool(bool *is, const struct walk *w, struct mt_error *e
     return MT_OK;
 }
 
+/* Whether live memory as a whole falls, or rises by less than a quarter of what these lines do. */
+static bool is_outweighed(const struct mt_leaks *l)
+{
+    uint64_t before = l->live.v[0], after = l->live.v[l->live.n - 1];
+    double rises = (double)l->bytes_per_step * (double)((l->live.n - 1) * l->stride);
+    return after < before || (double)(after - before) < rises / 4;
+}
+
 /* Why growth above the line is no proof of a leak; MT_LEAK_RISES where it is. */
 static enum mt_leak_reason doubt(const struct mt_leaks *l, const struct mt_snapshot *s)
 {
@@ -469,7 +477,7 @@ static enum mt_leak_reason doubt(const struct mt_leaks *l, const struct mt_snaps
     if (p->may_be_layers) {
         return MT_LEAK_LAYERS;
     }
-    if (l->live.v[l->live.n - 1] < l->live.v[0]) {
+    if (is_outweighed(l)) {
         return MT_LEAK_OUTWEIGHED;
     }
     return p->passes.n && !p->learns && is_regrown(l) ? MT_LEAK_REGROWN : MT_LEAK_RISES;

@@ -35,7 +35,7 @@ enum mt_leak_reason {
     MT_LEAK_REGROWN, /* in a program that does not learn: as many tensors, each time larger; a cache
                         of what was generated looks so, and a list that grows */
     MT_LEAK_CACHE,   /* in a program that does not learn, by lines that are called a cache */
-    MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls */
+    MT_LEAK_OUTWEIGHED, /* something rises, but live memory as a whole falls, or hardly rises */
     MT_LEAK_HELD,       /* what rises is cuBLAS's workspaces, or lies in private pools, which CUDA
                            graphs and MemPools keep */
     MT_LEAK_FLAT,       /* nothing rises in every third of the run */

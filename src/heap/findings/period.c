@@ -248,6 +248,25 @@ static void doubt_lines(struct mt_periods *p, const struct mt_replay *r)
     p->may_be_layers = mt_periods_count(p) > 1 && lines_around(p, r) > 1;
 }
 
+/* A step of training holds a backward pass and what comes before it. Rounds of which most lack
+ * either are the layers of one pass, or of what a ring buffer has left of it. */
+static void doubt_halves(struct mt_periods *p, const struct mt_stack_roles *roles)
+{
+    const struct mt_replay *r = roles->replay;
+    size_t n = mt_periods_count(p), whole = 0;
+    for (size_t k = 0; k < n; k++) {
+        bool backward = false, other = false;
+        for (size_t i = p->bounds.v[k]; i < p->bounds.v[k + 1]; i++) {
+            bool alloc = mt_event_allocates(&r->events[i]);
+            bool is = alloc && mt_stack_role_of(roles, r->events[i].stack) == MT_ROLE_BACKWARD;
+            backward |= is;
+            other |= alloc && !is;
+        }
+        whole += backward && other;
+    }
+    p->may_be_layers |= n > 1 && whole < (n + 1) / 2;
+}
+
 static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct mt_error *err)
 {
     const struct mt_snapshot *s = e->r->snapshot;
@@ -256,13 +275,15 @@ static enum mt_status by_order(struct mt_periods *p, struct evidence *e, struct 
         MT_TRY(mt_period_by_order(p, &e->roles, 0, e->r->n, true, err));
     }
     p->of_frames = p->stack && s->stacks[p->stack].n > 0;
-    if (p->of_frames) {
-        if (!p->learns && e->roles.has_frames) {
-            doubt_lines(p, e->r);
-        }
-        return MT_OK;
+    if (!p->of_frames) {
+        MT_TRY(drop_layers(p, e->r, err));
+    } else if (!p->learns && e->roles.has_frames) {
+        doubt_lines(p, e->r);
     }
-    return drop_layers(p, e->r, err);
+    if (p->learns) {
+        doubt_halves(p, &e->roles);
+    }
+    return MT_OK;
 }
 
 static enum mt_status choose(struct mt_periods *p, struct evidence *e, struct mt_error *err)
@@ -273,7 +294,9 @@ static enum mt_status choose(struct mt_periods *p, struct evidence *e, struct mt
     bool steps = rank >= MT_RANK_STEP && !optimizer && count >= 2;
     if (p->passes.n && !steps && !(optimizer && count > p->passes.n)) {
         MT_TRY(by_passes(p, &e->roles, e->names, optimizer ? e->best : 0, err));
-        if (p->passes.of_layers && !p->learns) {
+        if (p->learns) {
+            doubt_halves(p, &e->roles);
+        } else if (p->passes.of_layers) {
             doubt_lines(p, e->r);
         }
         return MT_OK;

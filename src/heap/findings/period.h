@@ -40,7 +40,8 @@ struct mt_periods {
     bool of_frames;     /* DETECTED by lines of code; else by sizes alone */
     bool may_be_layers; /* steps, or the layers of one pass: of sizes alone, and each keeps most of
                            what it takes; or in a program that calls no model of its own and does
-                           not learn, within a function that is called once */
+                           not learn, within a function that is called once; or in one that does,
+                           where most lack a backward pass or what comes before it */
     bool learns;        /* the trace has a backward pass */
 };
 

@@ -26,8 +26,8 @@ static const char *const PLAIN_REASONS[MT_LEAK_REASON_COUNT] = {
         "one line keeps several tensors per step, or now and then one of the same size, "
         "and nothing is learned from them; a cache that is paged grows so, and so does "
         "a list that is never emptied",
-    [MT_LEAK_OUTWEIGHED] =
-        "some lines hold more from step to step, but live memory as a whole falls",
+    [MT_LEAK_OUTWEIGHED] = "some lines hold more from step to step, but live memory as a whole "
+                           "does not rise with them",
     [MT_LEAK_FLAT] = "what stays alive from step to step does not grow",
 };
 
@@ -61,10 +61,9 @@ static void add_reason(struct mt_sentence *b, const struct mt_report *r, const s
         break;
     case MT_LEAK_LAYERS:
         mt_sentence_add(b,
-                        "live memory grows, but %s the layers of one pass look like steps that "
-                        "keep memory",
-                        l->periods.of_frames ? "without a backward pass or an annotation"
-                                             : "without call stacks");
+                        "some lines hold more and more, but %s the layers of one pass look like "
+                        "steps that keep memory",
+                        mt_period_doubt(&l->periods));
         break;
     case MT_LEAK_HELD:
         mt_sentence_add(b,
@@ -121,27 +120,10 @@ static enum mt_status print_period(const struct mt_report *r, const struct mt_sn
     }
     struct mt_buf b = {0};
     uint64_t events = (l->periods.bounds.v[n] - l->periods.bounds.v[0]) / n;
-    switch (l->periods.source) {
-    case MT_PERIOD_ANNOTATIONS:
-        mt_buf_text(&b, "each begins with ");
-        mt_text_safe(&b, mt_snapshot_str(s, l->periods.name));
-        break;
-    case MT_PERIOD_DETECTED:
-        mt_buf_text(&b, "each begins at ");
-        mt_stack_label_long(&b, s, l->periods.stack, r);
-        break;
-    default:
-        if (l->periods.name) {
-            mt_buf_text(&b, "each begins with ");
-            mt_text_safe(&b, mt_snapshot_str(s, l->periods.name));
-            mt_buf_text(&b, ", ");
-        }
-        mt_buf_text(&b, "as given with --period");
-        break;
-    }
-    mt_report_line(r, 4, "  %s whole step%s of about %s event%s, %s", mt_count_text(n).s,
-                   n == 1 ? "" : "s", mt_count_text(events).s, events == 1 ? "" : "s",
-                   mt_buf_view(&b).p);
+    mt_period_begin_text(&b, r, s, &l->periods);
+    mt_report_line(r, 4, "  %s whole %s%s of about %s event%s, %s", mt_count_text(n).s,
+                   mt_period_word(&l->periods), n == 1 ? "" : "s", mt_count_text(events).s,
+                   events == 1 ? "" : "s", mt_buf_view(&b).p);
     bool failed = b.failed;
     mt_buf_release(&b);
     return failed ? mt_fail_nomem(err) : MT_OK;

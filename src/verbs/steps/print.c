@@ -43,11 +43,10 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
                        mt_count_text(x->periods.passes.n).s, x->rows.n == 1 ? "it" : "them");
     }
     if (x->periods.may_be_layers) {
-        mt_report_prose(r, 4,
-                        "  %s these may be the layers of one pass%s; --period says what a step is",
-                        x->periods.of_frames ? "without a backward pass or an annotation"
-                                             : "without call stacks",
-                        x->periods.of_frames ? "" : ": each keeps most of what it takes");
+        mt_report_prose(
+            r, 4, "  %s these may be the layers of one pass%s; --period says what a step is",
+            mt_period_doubt(&x->periods),
+            x->periods.of_frames || x->periods.learns ? "" : ": each keeps most of what it takes");
     }
     bool failed = b.failed;
     mt_buf_release(&b);
@@ -58,21 +57,23 @@ static enum mt_status print_head(const struct mt_report *r, const struct mt_snap
 static void print_typical(const struct mt_report *r, const struct mt_trace_steps *x)
 {
     struct mt_trace_steps_typical t = x->typical;
+    const char *word = mt_period_word(&x->periods);
     struct mt_sentence b = {0};
     if (t.steps < 2) {
         return;
     }
     mt_sentence_add(
-        &b, "%s: median peak %s, %s requests per step, %.1f %% of them served by the cache, ",
+        &b, "%s: median peak %s, %s requests per %s, %.1f %% of them served by the cache, ",
         x->rows.v[0].warm_up ? "after warm-up" : "of all steps", mt_report_size(r, t.peak_bytes).s,
-        mt_count_text(t.requests).s, 100 * t.hit_rate);
+        mt_count_text(t.requests).s, word, 100 * t.hit_rate);
     if (t.device_allocs) {
-        mt_sentence_add(&b, "the driver is asked for memory %s per step",
-                        mt_counted_text(t.device_allocs, "time").s);
+        mt_sentence_add(&b, "the driver is asked for memory %s per %s",
+                        mt_counted_text(t.device_allocs, "time").s, word);
     } else {
-        mt_sentence_add(&b, "%s",
-                        t.most_device_allocs ? "most steps do not ask the driver for memory"
-                                             : "no step asks the driver for memory");
+        mt_sentence_add(&b,
+                        t.most_device_allocs ? "most %ss do not ask the driver for memory"
+                                             : "no %s asks the driver for memory",
+                        word);
     }
     if (t.us >= 0) {
         mt_sentence_add(&b, ", %s", mt_duration_text(t.us).s);

@@ -5,9 +5,9 @@
 
 void mt_steps_count(struct mt_buf *b, const struct mt_trace_steps *x)
 {
-    const char *unit = x->periods.may_be_layers ? "round" : "step";
     bool pass = x->periods.passes.n == 1 && x->rows.n == 1;
-    mt_buf_text(b, pass ? "1 pass of the model" : mt_counted_text(x->rows.n, unit).s);
+    mt_buf_text(b, pass ? "1 pass of the model"
+                        : mt_counted_text(x->rows.n, mt_period_word(&x->periods)).s);
     if (x->whole && x->whole < x->rows.n) {
         mt_buf_printf(b, ", %s of them whole", mt_count_text(x->whole).s);
     }
@@ -16,16 +16,12 @@ void mt_steps_count(struct mt_buf *b, const struct mt_trace_steps *x)
 void mt_steps_say_begin(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
                         const struct mt_trace_steps *x)
 {
-    const struct mt_periods *p = &x->periods;
-    if (p->source == MT_PERIOD_OPTION) {
-        mt_buf_text(b, ", as given with --period");
-    } else if (p->name) {
-        mt_buf_text(b, p->bounds.n > 1 ? ", each begins with " : ", it begins with ");
-        mt_text_safe(b, mt_snapshot_str(s, p->name));
-    } else if (p->bounds.n > 1) {
-        mt_buf_text(b, ", each begins at ");
-        mt_stack_label_long(b, s, p->stack, r);
-    }
+    struct mt_buf begin = {0};
+    mt_period_begin_text(&begin, r, s, &x->periods);
+    mt_buf_text(b, begin.n ? ", " : "");
+    mt_buf_str(b, mt_buf_view(&begin));
+    b->failed |= begin.failed;
+    mt_buf_release(&begin);
 }
 
 void mt_steps_note(struct mt_sentence *b, const struct mt_trace_steps *x, size_t i)
