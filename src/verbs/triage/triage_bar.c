@@ -25,9 +25,21 @@ static bool is_plain(const struct mt_incident *i)
 
 const char *mt_triage_live_words(const struct mt_incident *i)
 {
-    return is_plain(i)       ? "the program and its libraries"
-           : i->cache_counts ? "PyTorch, its cache included"
-                             : "live tensors";
+    static const struct {
+        const char *framework, *words;
+    } OTHERS[] = {
+        {"cupy", "held by CuPy's pool"}, {"julia", "live arrays"}, {"jax", "live buffers"}};
+    if (strcmp(i->backend, "tpu") == 0) {
+        return "buffers of the program";
+    }
+    for (size_t k = 0; k < MT_COUNT(OTHERS); k++) {
+        if (strcmp(i->framework, OTHERS[k].framework) == 0) {
+            return OTHERS[k].words;
+        }
+    }
+    return is_plain(i)                                         ? "the program and its libraries"
+           : i->cache_counts || strcmp(i->backend, "mps") == 0 ? "PyTorch, its cache included"
+                                                               : "live tensors";
 }
 
 static const char *outside_words(const struct mt_incident *i)
