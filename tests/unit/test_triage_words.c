@@ -454,6 +454,23 @@ START_TEST(as_the_log_tells)
 }
 END_TEST
 
-UNIT_MAIN("triage words", one_series, as_the_log_tells, before_it_failed, where_it_stood,
-          where_and_when, ranks_on_one_card, of_this_program, whose_memory, who_killed_it,
-          look_alikes, no_event, figures_beside, warm_up_is_not_profiling)
+/* NCCL serves several frameworks. */
+START_TEST(whose_nccl)
+{
+    static const char NCCL[] = "node0:30:33 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of "
+                               "memory'\n";
+    static const char TORCH[] =
+        "File \"/x/torch/distributed/c.py\", line 3, in all_reduce\n"
+        "node0:30:33 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of "
+        "memory'\n";
+    const struct words CASES[] = {
+        {NCCL, {"the framework's allocator", "NCCL_BUFFSIZE"}, {"PyTorch", "torch."}},
+        {TORCH, {"PyTorch's allocator", "set_per_process_memory_fraction"}, {NULL}},
+    };
+    check(CASES, MT_COUNT(CASES));
+}
+END_TEST
+
+UNIT_MAIN("triage words", whose_nccl, one_series, as_the_log_tells, before_it_failed,
+          where_it_stood, where_and_when, ranks_on_one_card, of_this_program, whose_memory,
+          who_killed_it, look_alikes, no_event, figures_beside, warm_up_is_not_profiling)

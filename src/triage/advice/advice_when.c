@@ -102,6 +102,8 @@ IF(nothing_found, !a->facts && !a->snapshot)
 IF(snapshot_alone, !a->facts && a->snapshot)
 IF(library_alone, is_kind(a, MT_KIND_LIBRARY))
 
+IF(nccl_alone, a->facts &&mt_incident_is(incident(a), "nccl") && is_backend(a, "cuda"))
+
 bool mt_if_library_failed(const struct mt_advisor *a)
 {
     bool cuda = is_backend(a, "cuda") || is_backend(a, "hip");

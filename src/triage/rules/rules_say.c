@@ -356,8 +356,10 @@ void mt_say_card_full(const struct mt_facts *f, struct mt_buf *out)
 
 void mt_say_library(const struct mt_facts *f, struct mt_buf *out)
 {
-    bool other = f->program == MT_PROGRAM_JAX || f->program == MT_PROGRAM_TENSORFLOW ||
-                 strcmp(f->incident->framework, "tensorflow") == 0;
+    enum mt_program_kind k = mt_program_kind(f->program);
+    bool torch = strcmp(f->incident->framework, "torch") == 0 ||
+                 (f->notes && f->notes->said[MT_SAID_TORCH_SEEN].known);
+    bool other = k == MT_PROGRAM_KIND_LIBRARY || (!torch && k != MT_PROGRAM_KIND_TRAINING);
     const char *owner = other ? "the framework" : "PyTorch";
     mt_buf_printf(out, "%s allocates past %s's allocator and %s: %s may hold what it needed.",
                   strcmp(f->incident->format, "nccl") == 0 ? "NCCL" : "A CUDA library", owner,
