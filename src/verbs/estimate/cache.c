@@ -52,12 +52,6 @@ static uint64_t cache_bytes(const struct mt_model *m, const struct mt_estimate_o
     return sum;
 }
 
-uint64_t mt_kv_bytes(const struct mt_model *m, const struct mt_estimate_options *o,
-                     uint64_t sequence, bool state)
-{
-    return cache_bytes(m, o, 0, sequence, state);
-}
-
 /* How many layers keep what: "28 layers whole, 4 a window". */
 static void say_layers(struct mt_estimate_term *t, const struct mt_summing *x, uint64_t growth)
 {

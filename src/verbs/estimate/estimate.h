@@ -122,12 +122,5 @@ bool mt_estimate_expected(const struct mt_estimate *e, enum mt_estimate_id id,
 /* Of a total on a card; `card` is not 0. */
 enum mt_verdict mt_estimate_verdict(const struct mt_range *total, uint64_t card);
 const char *mt_verdict_name(enum mt_verdict v); /* "fits", "tight", "does not fit" */
-const char *mt_optimizer_name(enum mt_optimizer o);
-const char *mt_account_name(enum mt_account a);
-
-/* Elements a token adds to the cache beyond all windows, and those of constant size: of one
- * device, with `tp` ranks beside each other. */
-uint64_t mt_kv_bytes(const struct mt_model *m, const struct mt_estimate_options *o,
-                     uint64_t sequence, bool state);
 
 #endif

@@ -13,16 +13,15 @@
 
 /* Bytes a parameter; 0 for weights and gradients: as the dtype. Sources stand in the man page. */
 static const struct {
-    const char *name;
     unsigned weights, gradients, extra_gradients, master;
     bool wide_moments; /* in fp32, else as the weights */
     bool buffers;      /* gradients lie in buffers that stay */
 } accounts[] = {
-    [MT_ACCOUNT_MIXED] = {"mixed", 0, 0, 0, 4, true, true},
-    [MT_ACCOUNT_AMP] = {"amp", 4, 4, 0, 0, true, false},
-    [MT_ACCOUNT_PURE] = {"pure", 0, 0, 0, 0, false, false},
-    [MT_ACCOUNT_MEGATRON] = {"megatron", 0, 4, 0, 4, true, true},
-    [MT_ACCOUNT_NEMO] = {"nemo", 0, 0, 4, 4, true, true},
+    [MT_ACCOUNT_MIXED] = {0, 0, 0, 4, true, true},
+    [MT_ACCOUNT_AMP] = {4, 4, 0, 0, true, false},
+    [MT_ACCOUNT_PURE] = {0, 0, 0, 0, false, false},
+    [MT_ACCOUNT_MEGATRON] = {0, 4, 0, 4, true, true},
+    [MT_ACCOUNT_NEMO] = {0, 0, 4, 4, true, true},
 };
 _Static_assert(MT_COUNT(accounts) == MT_ACCOUNT_COUNT, "each account");
 
@@ -35,16 +34,6 @@ static const char *const optimizers[] = {
     [MT_OPTIMIZER_MUON] = "muon",
     [MT_OPTIMIZER_SGD] = "sgd",
 };
-
-const char *mt_optimizer_name(enum mt_optimizer o)
-{
-    return optimizers[o];
-}
-
-const char *mt_account_name(enum mt_account a)
-{
-    return accounts[a].name;
-}
 
 bool mt_gradients_stay(const struct mt_estimate_options *o)
 {

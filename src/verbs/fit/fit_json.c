@@ -79,7 +79,7 @@ static void put_run(struct mt_out list, const struct mt_fit_answer *a, const str
     mt_out_known(o, "reserved_low_bytes", run->known, run->low);
     mt_out_known(o, "reserved_high_bytes", run->known, run->high);
     mt_out_known(o, "requested_peak_bytes", run->known, run->requested);
-    mt_out_text(o, "verdict", mt_fit_verdict(run->verdict));
+    mt_out_text(o, "verdict", mt_sim_verdict_word(run->verdict));
     mt_out_known(o, "refused_bytes", refused && run->refused, run->refused);
 }
 

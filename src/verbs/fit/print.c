@@ -4,6 +4,7 @@
 
 #include "heap/stacks/frames.h"
 #include "print/figures.h"
+#include "verbs/simulate/cures_json.h"
 
 static void title(const struct mt_report *r, const char *words)
 {
@@ -69,20 +70,6 @@ static void print_laws(const struct mt_report *r, const struct mt_fit_report *v)
     mt_report_line(r, 4, "%s", s.text);
 }
 
-const char *mt_fit_verdict(enum mt_sim_verdict verdict)
-{
-    static const char *const words[] = {"fits", "out_of_memory", "unknown"};
-    return words[verdict];
-}
-
-static void add_verdict(struct mt_table *t, const struct mt_report *r, enum mt_sim_verdict verdict)
-{
-    static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
-    bool spaced = verdict == MT_SIM_OUT_OF_MEMORY && !r->separator;
-    mt_table_cell_color(t, colors[verdict], "%s",
-                        spaced ? "out of memory" : mt_fit_verdict(verdict));
-}
-
 static void add_run(struct mt_table *t, const struct mt_report *r, const struct mt_fit_answer *a,
                     const struct mt_fit_run *run, struct mt_buf *b)
 {
@@ -96,7 +83,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
             mt_table_cell(t, "%s", r->separator ? "" : i == 0 && !refused ? "unknown" : "-");
         }
     }
-    add_verdict(t, r, run->verdict);
+    mt_sim_verdict_cell(t, r, run->verdict);
     mt_buf_reset(b);
     mt_text_safe(b, a->conf);
     mt_table_cell(t, "%s%s", a->recorded ? "as recorded" : "",
@@ -164,7 +151,7 @@ static void print_largest(const struct mt_report *r, const struct mt_fit_report 
 static void add_cure(struct mt_table *t, const struct mt_report *r, const struct mt_fit_report *v,
                      const struct mt_sim_cure *c, struct mt_buf *b)
 {
-    add_verdict(t, r, c->verdict);
+    mt_sim_verdict_cell(t, r, c->verdict);
     mt_table_size(t, c->reserved);
     mt_table_delta(t, (int64_t)(c->reserved - v->cures->reserved));
     mt_table_count(t, c->device_calls);

@@ -36,9 +36,6 @@ static inline uint64_t mt_fit_bound(const struct mt_fit_answer *a)
     return a->limit && (!a->capacity || a->limit < a->capacity) ? a->limit : a->capacity;
 }
 
-/* "fits", "out_of_memory", "unknown". */
-const char *mt_fit_verdict(enum mt_sim_verdict verdict);
-
 /* A call of the base, as people read it. */
 void mt_fit_label(struct mt_buf *b, const struct mt_fit_report *v, uint32_t stack,
                   const struct mt_report *r);

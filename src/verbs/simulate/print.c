@@ -2,6 +2,7 @@
 /* simulate as text and CSV: what the runs rest on, one row a run, and what it comes to. */
 #include <string.h>
 
+#include "verbs/simulate/cures_json.h"
 #include "verbs/simulate/print_text.h"
 #include "print/figures.h"
 #include "print/labels.h"
@@ -19,16 +20,11 @@ const char *mt_sim_edit_word(enum mt_sim_edit_kind kind)
     return words[kind];
 }
 
-static const char *verdict_text(enum mt_sim_verdict v)
-{
-    static const char *const words[] = {"fits", "out of memory", "unknown"};
-    return words[v];
-}
-
-static enum mt_color verdict_color(enum mt_sim_verdict v)
+void mt_sim_verdict_cell(struct mt_table *t, const struct mt_report *r, enum mt_sim_verdict v)
 {
     static const enum mt_color colors[] = {MT_COLOR_GOOD, MT_COLOR_BAD, MT_COLOR_WARN};
-    return colors[v];
+    bool spaced = v == MT_SIM_OUT_OF_MEMORY && !r->separator;
+    mt_table_cell_color(t, colors[v], "%s", spaced ? "out of memory" : mt_sim_verdict_word(v));
 }
 
 /* ---- what the runs rest on ---- */
@@ -251,9 +247,7 @@ static void add_run(struct mt_table *t, const struct mt_report *r, const struct 
     const struct mt_sim_run *run = &v->runs[i], *recorded = &v->runs[0];
     const struct mt_alloc_stats *s = &run->stats;
     int64_t allocated = s->stat[MT_STAT_ALLOCATED_BYTES][MT_SLOT_ALL].peak;
-    mt_table_cell_color(t, verdict_color(run->verdict), "%s",
-                        r->separator ? mt_sim_verdict_word(run->verdict)
-                                     : verdict_text(run->verdict));
+    mt_sim_verdict_cell(t, r, run->verdict);
     mt_table_size(t, run->peak.reserved);
     if (run->recorded) {
         mt_table_cell(t, "%s", "");

@@ -44,7 +44,4 @@ static inline const struct mt_packing *mt_sim_ideal_of(const struct mt_sim_resul
     return &v->ideal[!run->recorded && v->n_edits > 0];
 }
 
-/* "fits", "out_of_memory", "unknown". */
-const char *mt_sim_verdict_word(enum mt_sim_verdict v);
-
 #endif

@@ -151,11 +151,6 @@ enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes, stru
     return MT_OK;
 }
 
-void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order)
-{
-    sim->order = order;
-}
-
 static struct mt_sim_bound given_bound(uint64_t bytes)
 {
     return (struct mt_sim_bound){.known = bytes > 0, .given = bytes > 0, .bytes = bytes};

@@ -179,8 +179,6 @@ enum mt_status mt_sim_keep_sizes(struct mt_sim *sim, const uint64_t *sizes, stru
     MT_NODISCARD;
 /* The bounds of the what-ifs from now on, in bytes; 0: none. */
 void mt_sim_set_bounds(struct mt_sim *sim, uint64_t limit, uint64_t capacity);
-/* Where what-ifs find their segments from now on. */
-void mt_sim_set_order(struct mt_sim *sim, enum mt_device_order order);
 /*
  * An edit of the program. Allocations whose stack matches are its subject; a call is one execution
  * of the function that matches, found where the stacks of a row of such allocations repeat. What
