@@ -21,7 +21,7 @@ static const struct mt_conf_explanation EXPLANATIONS[MT_CONF_KEY_COUNT] = {
     [MT_CONF_ROUNDUP] =
         {"sizes are rounded up to one of so many steps between two powers of two",
          "when sizes vary from step to step, such as with changing batch or sequence lengths",
-         "every block is larger than asked for, by up to one step"},
+         "blocks are larger than asked for, by up to one step"},
     [MT_CONF_ROUNDUP_BYPASS] = {"larger requests are not rounded by roundup_power2_divisions", NULL,
                                 NULL},
     [MT_CONF_BACKEND] = {"which allocator serves requests: PyTorch's own (native) or the driver's "
@@ -30,7 +30,8 @@ static const struct mt_conf_explanation EXPLANATIONS[MT_CONF_KEY_COUNT] = {
                          "cudaMallocAsync keeps no segments: there are no snapshots, and every "
                          "other key is without effect"},
     [MT_CONF_EXPANDABLE] =
-        {"memory is mapped into one growing range of addresses instead of fixed segments",
+        {"memory is mapped into a growing range of addresses for each stream instead of fixed "
+         "segments",
          "when sizes vary or grow over time: free pieces join, and holes at the end can be given "
          "back",
          "needs the driver's virtual memory calls (Linux); sharing tensors between processes and "

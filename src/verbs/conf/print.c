@@ -118,7 +118,8 @@ static void print_key(const struct mt_report *r, const struct mt_conf_result *c,
     fputc('\n', r->out);
     mt_report_line(r, 6, "  %s%s%s: %s", mt_color_begin(r, MT_COLOR_HEAD), mt_conf_key_name(key),
                    mt_color_end(r), mt_buf_view(b).p);
-    print_wrapped(r, "", e.does, INDENT);
+    bool off = mt_str_equal(mt_str_from(mt_buf_view(b).p), MT_STR("off"));
+    print_wrapped(r, off ? "when on:" : "", e.does, INDENT);
     if (e.pays) {
         print_wrapped(r, "pays", e.pays, INDENT);
     }
@@ -182,6 +183,8 @@ enum mt_status mt_report_conf_text(const struct mt_report *r, const struct mt_co
         mt_report_line(r, 4,
                        "  It is read once, when the process first uses CUDA: set it before the "
                        "start.");
+    }
+    if (c->conf->valid && c->text.n && c->conf->settings.backend != MT_BACKEND_ASYNC) {
         mt_report_line(r, 4,
                        "  Whether it would have helped a recorded run: memtool simulate --conf "
                        "... snap.pickle");
