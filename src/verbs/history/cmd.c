@@ -154,9 +154,9 @@ static void verdict(const struct mt_report *r, const struct mt_trend *x)
         fprintf(r->out, ", commit %s", b.failed ? "?" : mt_buf_view(&b).p);
         mt_buf_release(&b);
     }
-    fprintf(r->out, "%s: peak %s, %s against the base; all later runs are bad too.\n",
-            mt_color_end(r), mt_report_size(r, e->peak).s,
-            mt_report_delta(r, (int64_t)(e->peak - x->base)).s);
+    fprintf(r->out, "%s: peak %s, %s against the base%s.\n", mt_color_end(r),
+            mt_report_size(r, e->peak).s, mt_report_delta(r, (int64_t)(e->peak - x->base)).s,
+            x->first_bad + 1 < x->h->v.n ? "; all later runs are bad too" : "");
 }
 
 /* ---- JSON ---- */

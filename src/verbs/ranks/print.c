@@ -333,6 +333,12 @@ static void print_first_oom(const struct mt_report *r, const struct mt_ranks *ra
                    b->rank);
 }
 
+/* Where the ranks have little in common none stands out. */
+static bool differ(const struct mt_rank_range *peak)
+{
+    return peak->n > 2 && peak->max / 2 > peak->median && peak->min < peak->median / 2;
+}
+
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,
                                     const struct mt_ranks_result *x, struct mt_error *err)
 {
@@ -363,7 +369,8 @@ enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_r
                        ranks->ranks.n < 2
                            ? "One rank alone cannot be odd: give the files of the others."
                        : ranks->lost.n ? "No rank that can be read is odd."
-                                       : "No rank is odd.");
+                       : differ(peak) ? "No rank is odd: the peaks differ too much for a usual one."
+                                      : "No rank is odd.");
     }
     status = status == MT_OK && b.failed ? mt_fail_nomem(err) : status;
     mt_buf_release(&b);

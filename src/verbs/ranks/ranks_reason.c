@@ -30,6 +30,17 @@ void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const stru
     mt_stack_label_inner(b, &ranks->names, stack, &one);
 }
 
+/* Of two ranks the other is not "most". */
+static const char *others(const struct mt_ranks *ranks, const char *most, const char *one)
+{
+    return ranks->ranks.n == 2 ? one : most;
+}
+
+static const char *of_stage(const struct mt_ranks_result *x)
+{
+    return x->stages.n ? " of its stage" : "";
+}
+
 /* Which stack it is that has more allocations than in the median rank. */
 static void explain_more(struct mt_buf *b, const struct mt_report *r, const struct mt_ranks *ranks,
                          const struct mt_rank_outlier *o)
@@ -53,7 +64,7 @@ static void explain_high(struct mt_buf *b, const struct mt_report *r, const stru
     uint64_t peak = rank_of(ranks, o)->figure[MT_RANK_PEAK];
     bool highest = peak == x->figure[MT_RANK_PEAK].max;
     mt_buf_printf(b, "Its peak is %s%s above the median%s.", highest ? "the highest, " : "",
-                  mt_report_size(r, (uint64_t)o->delta).s, x->stages.n ? " of its stage" : "");
+                  mt_report_size(r, (uint64_t)o->delta).s, of_stage(x));
     if (!rank_of(ranks, o)->knows_stacks) {
         add_sentence(b, "These results hold no stacks: peak --json or the snapshot tells more.");
     } else if (o->last_stage) {
@@ -71,8 +82,9 @@ static void explain_high(struct mt_buf *b, const struct mt_report *r, const stru
         }
         mt_buf_text(b, " elsewhere: longer sequences or a larger batch.");
     } else if (o->alone > o->more) {
-        mt_buf_printf(b, " %s of it lie in stacks that most other ranks do not have.",
-                      mt_report_size(r, o->alone).s);
+        mt_buf_printf(b, " %s of it lies in stacks that %s not have.",
+                      mt_report_size(r, o->alone).s,
+                      others(ranks, "most other ranks do", "the other rank does"));
     } else {
         explain_more(b, r, ranks, o);
     }
@@ -89,6 +101,27 @@ static void explain_reserved(struct mt_buf *b, const struct mt_report *r,
                       mt_report_size(r, (uint64_t)o->delta).s);
     } else {
         add_sentence(b, "Its peak does not explain that; fragmentation may (memtool frag).");
+    }
+}
+
+static void explain_growth(struct mt_buf *b, const struct mt_report *r,
+                           const struct mt_ranks *ranks, const struct mt_rank_outlier *o)
+{
+    size_t steady = 0, unknown = 0, n = ranks->ranks.n - 1;
+    for (size_t i = 0; i < ranks->ranks.n; i++) {
+        const struct mt_rank *other = &ranks->ranks.v[i];
+        steady += i != o->index && other->knows_growth && other->bytes_per_step <= 0;
+        unknown += i != o->index && !other->knows_growth;
+    }
+    mt_buf_printf(b, "%sIts live memory rises by %s per step", b->n ? " " : "",
+                  mt_report_size(r, (uint64_t)rank_of(ranks, o)->bytes_per_step).s);
+    if (n && steady == n) {
+        mt_buf_printf(b, ", that of the other%s does not.", n == 1 ? "" : "s");
+    } else if (n && unknown == n) {
+        mt_buf_printf(b, "; of the other%s it is not known.", n == 1 ? "" : "s");
+    } else {
+        mt_buf_printf(b, "; of the %zu other%s %zu %s not, and of %zu it is not known.", n,
+                      n == 1 ? "" : "s", steady, steady == 1 ? "does" : "do", unknown);
     }
 }
 
@@ -109,19 +142,19 @@ static void explain_others(struct mt_buf *b, const struct mt_report *r,
     const struct mt_rank *rank = rank_of(ranks, o);
     if (o->odd & MT_ODD_LOW) {
         mt_buf_printf(b, "Its peak is %s below the median%s: less work, or it stopped early.",
-                      mt_report_size(r, (uint64_t)-o->delta).s, x->stages.n ? " of its stage" : "");
+                      mt_report_size(r, (uint64_t)-o->delta).s, of_stage(x));
     }
     if (o->odd & MT_ODD_RESERVED) {
-        mt_buf_printf(b, "%sIt reserves %s more than the median.", b->n ? " " : "",
-                      mt_report_size(r, o->reserved_delta).s);
+        mt_buf_printf(b, "%sIt reserves %s more than the median%s.", b->n ? " " : "",
+                      mt_report_size(r, o->reserved_delta).s, of_stage(x));
         explain_reserved(b, r, rank, o);
     }
     if (o->odd & MT_ODD_GROWS) {
-        mt_buf_printf(b, "%sIts live memory rises by %s a step, that of the others does not.",
-                      b->n ? " " : "", mt_report_size(r, (uint64_t)rank->bytes_per_step).s);
+        explain_growth(b, r, ranks, o);
     }
     if (o->odd & MT_ODD_OOM) {
-        add_sentence(b, "It ran out of memory; most others did not.");
+        add_sentence(b, others(ranks, "It ran out of memory; most others did not.",
+                               "It ran out of memory; the other rank did not."));
     }
     if (o->odd & MT_ODD_OUTSIDE) {
         mt_buf_printf(b,
