@@ -3,7 +3,7 @@
 
 VIEWER := src/verbs/plots/page/viewer
 VIEWER_SCRIPT := $(addprefix $(VIEWER)/,open.js columns.js model.js layers.js annotations.js moment.js colour.js blocks.js singles.js timeline.js \
-  state.js list.js flame.js map.js stack_table.js panel.js steps.js search.js splitter.js main.js close.js)
+  state.js list.js flame.js map.js stack_table.js files.js panel.js steps.js search.js splitter.js main.js close.js)
 
 $(BUILD)/embed: scripts/embed.c
 	@mkdir -p $(@D)

@@ -205,5 +205,58 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         await clean(page);
     }
 
-    return { views, singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+    // What the chart stacks, and what colours tell apart.
+    async function charts() {
+        const page = await browser().open(makePage(data('graphs.pickle')), { hash: '#c=pools&g=pool' });
+        equal(await page.value("[memtool.place.chart, memtool.place.by, document.getElementById('chart-of').value, document.getElementById('colour-by').value]"), ['pools', 'pool', 'pools', 'pool'], 'the address opens them');
+        equal(await page.value("memtool.device.chart('pools').bands.some((b) => b.name.startsWith('private pool (0,1)'))"), true, 'a private pool has its envelope');
+        await page.settle();
+        const [left, top] = await centre(page, 'memtool.timeline.canvas');
+        const box = await page.value('memtool.timeline.box');
+        await page.hover(left + box.x + box.w - 5, top + box.y + box.h - 4);
+        equal((await text(page, '#tip')).includes('pool: in use'), true, 'the tip names the pool');
+        await page.value("(() => { const s = document.getElementById('chart-of'); s.value = 'segments'; s.dispatchEvent(new Event('change')); })()");
+        await page.settle();
+        equal(await page.value("document.querySelector('#legend .total .bytes').textContent"), '112.00 MiB', 'segments sum to what is reserved');
+        equal(/c=segments/.test(await page.value('location.hash')), true, 'and the address says so');
+        await page.value("(() => { const s = document.getElementById('colour-by'); s.value = 'age'; s.dispatchEvent(new Event('change')); })()");
+        await page.settle();
+        equal(await page.value("memtool.device.bands.every((b) => /^since events|older/.test(b.name))"), true, 'colours by age');
+        await clean(page);
+    }
+
+    // Several files: chosen by name, beside each other, and the difference of two moments.
+    async function severalFiles() {
+        const [a, b] = [data('transformer.pickle.gz'), data('leak.pickle.gz')];
+        const path = `${a.replace(/.*\//, '')}-two.html`;
+        const out = makePage(a).replace(/[^/]*$/, path);
+        memtool('trace_plot', a, b, '-f', '-o', out);
+        const page = await browser().open(out, { hash: '#v=compare' });
+        await page.settle();
+        const peaks = [a, b].map((file) => sizeText(JSON.parse(memtool('peak', '--json', file)).devices[0].peak_requested_bytes));
+        equal(await page.value("[...document.querySelectorAll('.file p')].map((p) => p.textContent.match(/peak (\\S+ \\S+),/)[1])"), peaks, 'the peaks of both');
+        const total = await page.value("[...document.querySelectorAll('#compare-view .stacks tr:last-child td')].map((e) => e.textContent)");
+        equal(total.slice(0, 2), peaks, 'A and B are their peaks');
+        await page.value("document.querySelectorAll('.file button')[1].click()");
+        await page.settle();
+        equal(await page.value('[memtool.place.file, memtool.meta.file, memtool.device.n]'), [1, 'leak.pickle.gz', JSON.parse(memtool('stats', '--json', b)).devices[0].trace.events], 'the other is open');
+        await page.value('memtool.select(5); memtool.openFile(0); memtool.openFile(1)');
+        equal(await page.value('memtool.place.event'), 5, 'a file opens where it was left');
+        await clean(page);
+        const second = await browser().open(out, { hash: '#f=1&e=7' });
+        equal(await second.value('[memtool.place.file, memtool.place.event]'), [1, 7], 'the address names the file');
+        await clean(second);
+    }
+
+    // What would be reserved under other settings is what simulate says.
+    async function otherSettings() {
+        const file = data('frag_oom.pickle');
+        const page = await browser().open(makePage(file, 'trace_plot', '--conf', 'expandable_segments:True'));
+        const run = JSON.parse(memtool('simulate', file, '--conf', 'expandable_segments:True', '--json')).runs.at(-1).counters;
+        equal(await page.value('memtool.device.whatIfs.map((r) => [r.conf, Math.max(...r.bytes), r.exact])'), [['expandable_segments:True', run['reserved_bytes.all.peak'], true]], 'its peak');
+        equal((await text(page, '#legend')).includes('expandable_segments:True'), true, 'the legend names it');
+        await clean(page);
+    }
+
+    return { charts, severalFiles, otherSettings, views, singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
 }

@@ -3,7 +3,7 @@
 // MEMTOOL and TESTDATA name the binary and the folder of snapshots; FILES other files, EVENTS how many
 // events of each (12), SEED what chance begins with. Ends with "page: N passed, M failed".
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
@@ -53,10 +53,60 @@ function same(found, wanted, what) {
     }
 }
 
+// Blocks in use after an event by a replay of the dump that shares nothing with memtool's: from its end, where they
+// are known, back to the event. Addresses alone: what a dump says of sizes is what was asked for.
+function replayed(dump, number, event) {
+    const live = new Set(dump.segments.filter((s) => s.device === number).flatMap((s) => {
+        let at = s.address;
+        return s.blocks.map((b) => {
+            const place = b.address ?? at;
+            at += b.size;
+            return b.state === 'inactive' ? undefined : place;
+        });
+    }).filter((place) => place !== undefined));
+    const trace = dump.device_traces[number];
+    for (let i = trace.length - 1; i > event; i--) {
+        if (trace[i].action === 'alloc') {
+            live.delete(trace[i].addr);
+        } else if (trace[i].action === 'free_completed' || trace[i].action === 'free') {
+            live.add(trace[i].addr);
+        }
+    }
+    return [...live].map((place) => `0x${BigInt(place).toString(16)}`).sort();
+}
+
+// Integers of addresses are exact: those of the files here are below 2^53.
+function readDump(file) {
+    const path = join(folder, `${basename(file)}.json`);
+    memtool('convert', file, '-f', '-o', path);
+    const dump = JSON.parse(readFileSync(path, 'utf8'));
+    return dump.device_traces && dump.segments?.every((s) => s.address < 2 ** 53) ? dump : undefined;
+}
+
+// The bands of each chart sum to what they are made of, whatever colours tell apart.
+function checkCharts(page, device, event, where) {
+    const total = (chart) => device.chart(chart).layers.totalsAt([event]).reduce((all, bytes) => all + bytes, 0);
+    const reserved = page.at(device, event).reduce((all, s) => all + s.size, 0);
+    for (const by of ['stack', 'category', 'stream', 'pool', 'label', 'age']) {
+        device.colourBy(by);
+        equal(total('memory'), device.liveAt(event), `${where}: bands by ${by}`);
+    }
+    for (const chart of ['segments', 'pools']) {
+        equal(total(chart), reserved, `${where}: ${chart}`);
+    }
+}
+
+function equal(found, wanted, what) {
+    if (found !== wanted) {
+        throw new Error(`${what}: ${found} instead of ${wanted}`);
+    }
+}
+
 async function check(file) {
     const path = join(folder, `${basename(file)}.html`);
     memtool('trace_plot', file, '-f', '-o', path);
     const page = await openPage(path);
+    const dump = readDump(file);
     for (const device of page.devices) {
         const events = device.n ? [device.n - 1, Math.max(0, device.peak), ...Array.from({ length: EVENTS }, () => chance(device.n))] : [];
         for (const event of events) {
@@ -66,6 +116,10 @@ async function check(file) {
             const where = `${basename(file)}, device ${device.about.device}, event ${event}`;
             same(segmentsOfPage(device, segments), segmentsOf(state), `${where}, segments`);
             same(blocksOfPage(device, segments), blocksOf(state), `${where}, blocks`);
+            if (dump) {
+                same(segments.flatMap((s) => s.blocks.map((b) => device.addressText(device.alloc.addr[b.alloc]))).sort(), replayed(dump, device.about.device, event), `${where}, replayed`);
+            }
+            checkCharts(page, device, event, where);
         }
     }
 }

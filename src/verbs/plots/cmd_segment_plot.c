@@ -250,7 +250,7 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
                                        .dark = p.set->picture.theme == MT_THEME_DARK};
         int wrong =
             mt_page_check_options(cli, &p.set->common, &p.set->picture, refused, MT_COUNT(refused));
-        return wrong ? wrong : mt_page_output(cli, &p.set->common, files, n_files, &page);
+        return wrong ? wrong : mt_page_output(cli, &p.set->common, files, n_files, &page, NULL);
     }
     if (p.set->timeline) {
         return mt_plot_segment_timeline(cli, &p.set->common, &p.set->picture,

@@ -23,6 +23,7 @@ struct trace_plot_settings {
     uint64_t capacity;
     bool per_alloc;
     bool side_by_side;
+    struct mt_texts confs;
 };
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files);
@@ -48,6 +49,11 @@ static const struct mt_option OPTIONS[] = {
     MT_OPT_SIZE(0, "capacity", AT(capacity), "SIZE",
                 "draw a line at the size of the device (default: known after an OOM)",
                 .memory = true, .min = 1, .max = MT_ANY_SIZE, .common = true),
+    MT_OPT_TEXTS(
+        0, "conf", AT(confs), "SETTINGS",
+        "in a page (-o x.html): what would be reserved under these settings, written as in "
+        "PYTORCH_CUDA_ALLOC_CONF, as a line; repeatable",
+        .common = true),
     MT_OPT_INT('n', "limit", AT(common.limit), "N", 0, 1e15,
                "N stacks have a band of their own (default 10), 0 = up to 40", .common = true),
     MT_OPT_FLAG(0, "per-alloc", AT(per_alloc),
@@ -514,7 +520,8 @@ static int write_page(const struct plot *p)
                                    .dark = set->picture.theme == MT_THEME_DARK};
     int code =
         mt_page_check_options(p->cli, &set->common, &set->picture, refused, MT_COUNT(refused));
-    return code ? code : mt_page_output(p->cli, &set->common, p->files, p->n_files, &page);
+    return code ? code
+                : mt_page_output(p->cli, &set->common, p->files, p->n_files, &page, &set->confs);
 }
 
 static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
@@ -532,6 +539,9 @@ static int run(struct mt_cli *cli, void *settings, char **files, size_t n_files)
     }
     if (mt_picture_is_page(&p.set->common, &p.set->picture)) {
         return write_page(&p);
+    }
+    if (p.set->confs.n) {
+        return mt_cli_usage(cli, "--conf is drawn in a page: -o x.html");
     }
     int code = mt_picture_target(cli, &p.set->common, &p.set->picture, &target);
     if (code) {

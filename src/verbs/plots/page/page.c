@@ -24,10 +24,10 @@ static void escape_html(FILE *out, const char *text)
     }
 }
 
-static enum mt_status head(FILE *out, const struct mt_page_options *o, struct mt_error *err)
+enum mt_status mt_page_begin(FILE *out, const char *name, struct mt_error *err)
 {
     struct mt_buf title = {0};
-    mt_text_keep_safe(&title, mt_str_basename(mt_str_from(o->file)).p);
+    mt_text_keep_safe(&title, mt_str_from(name).p);
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -44,13 +44,14 @@ static enum mt_status head(FILE *out, const struct mt_page_options *o, struct mt
     return status;
 }
 
-static enum mt_status body(FILE *out, const struct mt_snapshot *s, const struct mt_page_options *o,
-                           const struct mt_devices *devices, struct mt_error *err)
+static enum mt_status blobs(FILE *out, const struct mt_page_place *place,
+                            const struct mt_snapshot *s, const struct mt_page_options *o,
+                            const struct mt_devices *devices, struct mt_error *err)
 {
-    MT_TRY(mt_page_meta(out, s, o, devices, err));
-    MT_TRY(mt_page_stacks(out, s, o, err));
+    MT_TRY(mt_page_meta(out, place, s, o, devices, err));
+    MT_TRY(mt_page_stacks(out, place, s, o, err));
     for (size_t i = 0; i < devices->ids.n; i++) {
-        MT_TRY(mt_page_device(out, s, devices->ids.v[i], i, err));
+        MT_TRY(mt_page_device(out, s, o, devices->ids.v[i], place->devices + i, err));
     }
     return MT_OK;
 }
@@ -67,26 +68,36 @@ static void choose(struct mt_devices *devices, int32_t device)
     devices->ids.n = kept;
 }
 
-enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_options *o,
-                             FILE *out, struct mt_error *err)
+enum mt_status mt_page_add(FILE *out, struct mt_page_place *place, const struct mt_snapshot *s,
+                           const struct mt_page_options *o, struct mt_error *err)
 {
     struct mt_devices devices = {0};
     enum mt_status status = mt_devices_find(&devices, s, false, err);
     if (status == MT_OK) {
         choose(&devices, o->device);
-        status = head(out, o, err);
+        status = blobs(out, place, s, o, &devices, err);
     }
-    if (status == MT_OK) {
-        status = body(out, s, o, &devices, err);
-    }
+    place->files++;
+    place->devices += devices.ids.n;
     mt_devices_release(&devices);
-    if (status != MT_OK) {
-        return status;
-    }
+    return status;
+}
+
+enum mt_status mt_page_end(FILE *out, struct mt_error *err)
+{
     fputs("<script>", out);
     fwrite(mt_embedded_script, 1, mt_embedded_script_n, out);
     fputs("</script>\n</body>\n</html>\n", out);
     return ferror(out) ? mt_fail(err, MT_OUTPUT, MT_NO_OFFSET, "cannot write the page: %s",
                                  mt_stream_why(out))
                        : MT_OK;
+}
+
+enum mt_status mt_page_write(const struct mt_snapshot *s, const struct mt_page_options *o,
+                             FILE *out, struct mt_error *err)
+{
+    struct mt_page_place place = {0};
+    MT_TRY(mt_page_begin(out, mt_str_basename(mt_str_from(o->file)).p, err));
+    MT_TRY(mt_page_add(out, &place, s, o, err));
+    return mt_page_end(out, err);
 }

@@ -108,3 +108,14 @@ enum mt_status mt_page_blob(FILE *out, const char *id, const void *items, size_t
     mt_mem_free(b);
     return status;
 }
+
+enum mt_status mt_page_file_blob(FILE *out, const char *name, size_t file, const void *items,
+                                 size_t n, size_t width, struct mt_error *err)
+{
+    char id[48];
+    if (file == 0) {
+        return mt_page_blob(out, name, items, n, width, err);
+    }
+    snprintf(id, sizeof id, "%s%zu", name, file);
+    return mt_page_blob(out, id, items, n, width, err);
+}

@@ -16,4 +16,9 @@
 enum mt_status mt_page_blob(FILE *out, const char *id, const void *items, size_t n, size_t width,
                             struct mt_error *err) MT_NODISCARD;
 
+/* The same; the id is `name` in the first file, and has the number of the file (1 ...) in others.
+ */
+enum mt_status mt_page_file_blob(FILE *out, const char *name, size_t file, const void *items,
+                                 size_t n, size_t width, struct mt_error *err) MT_NODISCARD;
+
 #endif

@@ -45,6 +45,7 @@ static bool table_put(struct table *t, uint64_t item, uint32_t *index)
 struct columns {
     FILE *out;
     const struct mt_snapshot *s;
+    const struct mt_page_options *o;
     size_t index;
     struct mt_replay replay;
     struct table addrs, sizes;
@@ -302,14 +303,16 @@ static enum mt_status device_blobs(struct columns *c, int32_t device)
     MT_TRY(blocks(c, device));
     MT_TRY(pieces(c, device));
     MT_TRY(mt_page_told(c->out, &c->replay, c->index, c->err));
+    MT_TRY(mt_page_whatifs(c->out, &c->replay, c->o, c->index, c->err));
     MT_TRY(blob(c, "addrs", c->addrs.items.v, c->addrs.items.n, sizeof(uint64_t)));
     return size_tables(c);
 }
 
-enum mt_status mt_page_device(FILE *out, const struct mt_snapshot *s, int32_t device, size_t index,
+enum mt_status mt_page_device(FILE *out, const struct mt_snapshot *s,
+                              const struct mt_page_options *o, int32_t device, size_t index,
                               struct mt_error *err)
 {
-    struct columns c = {.out = out, .s = s, .index = index, .err = err};
+    struct columns c = {.out = out, .s = s, .o = o, .index = index, .err = err};
     MT_TRY(mt_replay_init(&c.replay, s, device, err));
     enum mt_status status = device_blobs(&c, device);
     table_release(&c.addrs);
@@ -319,7 +322,7 @@ enum mt_status mt_page_device(FILE *out, const struct mt_snapshot *s, int32_t de
 }
 
 /* Three words a frame: name, file, line; the lowest bit of the first tells an internal one. */
-static enum mt_status frames(FILE *out, const struct mt_snapshot *s,
+static enum mt_status frames(FILE *out, size_t file, const struct mt_snapshot *s,
                              const struct mt_page_options *o, struct mt_error *err)
 {
     MT_VEC(uint32_t) words = {0};
@@ -334,13 +337,14 @@ static enum mt_status frames(FILE *out, const struct mt_snapshot *s,
         words.v[i * 3 + 1] = placed ? f->filename : 0;
         words.v[i * 3 + 2] = placed ? (uint32_t)f->line : 0;
     }
-    enum mt_status status = mt_page_blob(out, "frames", words.v, s->n_frames * 3, 4, err);
+    enum mt_status status =
+        mt_page_file_blob(out, "frames", file, words.v, s->n_frames * 3, 4, err);
     mt_vec_release(&words);
     return status;
 }
 
 /* Three words a stack: its first frame, how many, which of them stands for it. */
-static enum mt_status stacks(FILE *out, const struct mt_snapshot *s,
+static enum mt_status stacks(FILE *out, size_t file, const struct mt_snapshot *s,
                              const struct mt_page_options *o, struct mt_error *err)
 {
     MT_VEC(uint32_t) words = {0};
@@ -352,15 +356,18 @@ static enum mt_status stacks(FILE *out, const struct mt_snapshot *s,
         words.v[i * 3 + 1] = s->stacks[i].n;
         words.v[i * 3 + 2] = o->all_frames ? 0 : mt_stack_telling_frame(s, (uint32_t)i);
     }
-    enum mt_status status = mt_page_blob(out, "stacks", words.v, s->n_stacks * 3, 4, err);
+    enum mt_status status =
+        mt_page_file_blob(out, "stacks", file, words.v, s->n_stacks * 3, 4, err);
     mt_vec_release(&words);
     return status;
 }
 
-enum mt_status mt_page_stacks(FILE *out, const struct mt_snapshot *s,
-                              const struct mt_page_options *o, struct mt_error *err)
+enum mt_status mt_page_stacks(FILE *out, const struct mt_page_place *place,
+                              const struct mt_snapshot *s, const struct mt_page_options *o,
+                              struct mt_error *err)
 {
-    MT_TRY(frames(out, s, o, err));
-    MT_TRY(stacks(out, s, o, err));
-    return mt_page_blob(out, "stackframes", s->stack_frames, s->n_stack_frames, 4, err);
+    MT_TRY(frames(out, place->files, s, o, err));
+    MT_TRY(stacks(out, place->files, s, o, err));
+    return mt_page_file_blob(out, "stackframes", place->files, s->stack_frames, s->n_stack_frames,
+                             4, err);
 }

@@ -27,6 +27,7 @@
 
 struct meta {
     struct mt_sink *sink;
+    const struct mt_page_place *place;
     const struct mt_snapshot *s;
     const struct mt_page_options *o;
     struct mt_error *err;
@@ -410,6 +411,18 @@ static void settings(struct meta *m, uint32_t index, const char *prefix, size_t 
     }
 }
 
+/* The settings as the user wrote them. */
+static void whatifs(struct meta *m)
+{
+    key(m, "whatifs");
+    mt_sink_char(m->sink, '[');
+    for (size_t i = 0; i < m->o->n_whatifs; i++) {
+        separate(m, i);
+        mt_sink_json_str(m->sink, mt_str_from(m->o->whatifs[i].conf));
+    }
+    mt_sink_text(m->sink, "],");
+}
+
 static enum mt_status write_json(struct meta *m, const struct mt_devices *devices)
 {
     static const char *const actions[] = {
@@ -423,6 +436,9 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     text(m, "view", m->o->view == MT_PAGE_STATE ? MT_STR("state") : MT_STR("timeline"));
     number(m, "capacity", m->o->capacity);
     number(m, "dark", m->o->dark);
+    number(m, "file_number", m->place->files);
+    number(m, "first_device", m->place->devices);
+    whatifs(m);
     key(m, "actions");
     mt_sink_char(m->sink, '[');
     for (size_t i = 0; i < MT_COUNT(actions); i++) {
@@ -446,11 +462,12 @@ static enum mt_status write_json(struct meta *m, const struct mt_devices *device
     return m->failed ? mt_fail_nomem(m->err) : MT_OK;
 }
 
-static enum mt_status json_into(FILE *memory, const struct mt_snapshot *s,
-                                const struct mt_page_options *o, const struct mt_devices *devices,
-                                struct mt_error *err)
+static enum mt_status json_into(FILE *memory, const struct mt_page_place *place,
+                                const struct mt_snapshot *s, const struct mt_page_options *o,
+                                const struct mt_devices *devices, struct mt_error *err)
 {
-    struct meta m = {.sink = mt_sink_new(memory, false), .s = s, .o = o, .err = err};
+    struct meta m = {
+        .sink = mt_sink_new(memory, false), .place = place, .s = s, .o = o, .err = err};
     if (!m.sink) {
         return mt_fail_nomem(err);
     }
@@ -462,7 +479,8 @@ static enum mt_status json_into(FILE *memory, const struct mt_snapshot *s,
     return status;
 }
 
-enum mt_status mt_page_meta(FILE *out, const struct mt_snapshot *s, const struct mt_page_options *o,
+enum mt_status mt_page_meta(FILE *out, const struct mt_page_place *place,
+                            const struct mt_snapshot *s, const struct mt_page_options *o,
                             const struct mt_devices *devices, struct mt_error *err)
 {
     char *json = NULL;
@@ -471,12 +489,12 @@ enum mt_status mt_page_meta(FILE *out, const struct mt_snapshot *s, const struct
     if (!memory) {
         return mt_fail_nomem(err);
     }
-    enum mt_status status = json_into(memory, s, o, devices, err);
+    enum mt_status status = json_into(memory, place, s, o, devices, err);
     if (fclose(memory) != 0 && status == MT_OK) {
         status = mt_fail_nomem(err);
     }
     if (status == MT_OK) {
-        status = mt_page_blob(out, "meta", json, n, 1, err);
+        status = mt_page_file_blob(out, "meta", place->files, json, n, 1, err);
     }
     free(json);
     return status;

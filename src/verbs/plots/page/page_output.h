@@ -20,9 +20,9 @@ int mt_page_check_options(struct mt_cli *cli, const struct mt_common *common,
 
 bool mt_picture_is_page(const struct mt_common *common, const struct mt_picture *p);
 
-/* Writes the page of the one file; view, device and capacity of *o are the caller's. Returns the
- * exit code. */
+/* Writes the page of the files; view, device and capacity of *o are the caller's. `confs`: settings
+ * under which they are replayed; NULL: none. Returns the exit code. */
 int mt_page_output(struct mt_cli *cli, const struct mt_common *common, char **files, size_t n_files,
-                   struct mt_page_options *o);
+                   struct mt_page_options *o, const struct mt_texts *confs);
 
 #endif

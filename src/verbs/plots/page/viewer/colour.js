@@ -17,6 +17,9 @@ function allocColour(device, which) {
 
 const bandColour = (bands, band) => (band < bands.length ? bands[band][theme()] : OTHERS[theme()]);
 
+// Of lines of reserved memory under other settings.
+const whatIfColour = (i) => PALETTE[theme()][[4, 3, 1, 2][i % 4]];
+
 const CANVAS_FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 
 // A canvas in device pixels whose context counts in CSS pixels.

@@ -1,14 +1,15 @@
 // ---- putting it together ----
 
 class App {
-    constructor(meta, stacks, devices) {
-        Object.assign(this, { meta, stacks, devices, chosen: NEVER, waiting: false });
-        this.place = { device: 0, event: 0, from: 0, to: 1, tab: 'state', query: '', chart: 'memory', by: 'stack' };
+    constructor(files) {
+        Object.assign(this, { files, ...files[0], chosen: NEVER, waiting: false });
+        this.place = { file: 0, device: 0, event: 0, from: 0, to: 1, tab: 'state', query: '', chart: 'memory', by: 'stack' };
         this.timeline = new Timeline(this, document.getElementById('timeline'), document.getElementById('minimap'));
         this.state = new State(this, document.getElementById('state'));
         this.flame = new Flame(this, document.getElementById('flame'));
         this.table = new StackTable(this, document.getElementById('table-view'));
         this.map = new AddressMap(this, document.getElementById('map'));
+        this.compare = new Files(this, document.getElementById('compare-view'));
         this.list = new List(this, document.getElementById('list'));
         this.search = new Search(this);
     }
@@ -20,6 +21,7 @@ class App {
     // Opens the place that the address names, or the peak (an OOM, when there was one).
     open() {
         const wanted = readPlace();
+        this.takeFile(this.files[wanted.file] ? wanted.file : 0);
         this.openDevice(wanted.device >= 0 ? Math.min(Math.floor(wanted.device), this.devices.length - 1) : worthMost(this.devices));
         if (CHARTS[wanted.chart]) {
             this.showChart(wanted.chart);
@@ -38,12 +40,41 @@ class App {
         if (this.meta.view === 'state' && wanted.event === undefined) {
             document.getElementById('over-time').style.flexBasis = '34%'; // the state is what was asked for
         }
-        this.place.tab = ['state', 'flame', 'table', 'map', 'settings', 'steps'].includes(wanted.tab) ? wanted.tab : this.place.tab;
+        this.place.tab = ['state', 'flame', 'table', 'map', 'settings', 'steps', ...(this.files.length > 1 ? ['compare'] : [])].includes(wanted.tab) ? wanted.tab : this.place.tab;
         if (wanted.query) {
             this.search.input.value = wanted.query;
             this.search.run();
         }
         this.openTab(this.place.tab);
+        this.redraw();
+        this.list.scrollTo(this.place.event);
+        showDetail(this);
+    }
+
+    // The file whose devices are shown: where it was left, or where it opens.
+    openFile(index) {
+        this.files[this.place.file].left = { device: this.place.device, event: this.place.event };
+        this.takeFile(index);
+        const { device, event } = this.files[index].left ?? {};
+        this.openDevice(device ?? worthMost(this.devices));
+        this.place.event = event ?? this.place.event;
+        this.refresh();
+    }
+
+    takeFile(index) {
+        Object.assign(this, this.files[index]);
+        this.place.file = index;
+        const title = document.getElementById('title');
+        title.textContent = title.title = this.meta.file;
+        document.getElementById('file').value = String(index);
+        document.getElementById('device').replaceChildren(...this.meta.devices.map((about, i) => new Option(deviceText(about), String(i))));
+        document.getElementById('device-label').hidden = this.devices.length < 2;
+    }
+
+    // All anew, as after another device.
+    refresh() {
+        this.search.run();
+        this.stale = '';
         this.redraw();
         this.list.scrollTo(this.place.event);
         showDetail(this);
@@ -57,8 +88,7 @@ class App {
         this.place.by = device.by;
         this.place.chart = device.segments.length ? this.place.chart : 'memory';
         WORDS.whyNoStack = device.about.why_no_stack;
-        const oom = device.about.ooms[device.about.ooms.length - 1];
-        this.place.event = device.about.opens_at ?? oom ?? Math.max(device.peak, device.n ? 0 : -1);
+        this.place.event = opensAt(device);
         this.place.from = device.about.from ?? 0;
         this.place.to = device.about.to ?? Math.max(1, device.n);
         document.getElementById('device').value = String(index);
@@ -311,16 +341,16 @@ class App {
         });
         document.getElementById('device').addEventListener('change', (e) => {
             this.openDevice(Number(e.target.value));
-            this.search.run();
-            this.stale = '';
-            this.redraw();
-            this.list.scrollTo(this.place.event);
-            showDetail(this);
+            this.refresh();
         });
+        document.getElementById('file').addEventListener('change', (e) => this.openFile(Number(e.target.value)));
         new ResizeObserver(() => { this.stale = ''; this.redraw(); this.list.draw(); }).observe(document.querySelector('main'));
         window.addEventListener('hashchange', () => this.open());
     }
 }
+
+// The event at which a device opens: as asked for, the last refusal, or the peak.
+const opensAt = ({ about, peak, n }) => about.opens_at ?? about.ooms[about.ooms.length - 1] ?? Math.max(peak, n ? 0 : -1);
 
 // The device that ran out of memory, else the fullest.
 function worthMost(devices) {
@@ -331,25 +361,36 @@ function worthMost(devices) {
 // "1: OOM, peak 78.29 GiB"
 const deviceText = (about) => `${about.device}:${about.ooms.length ? ' OOM,' : ''} peak ${about.peak_text}`;
 
-async function main() {
-    const started = performance.now();
-    const meta = await readJson('meta');
-    document.documentElement.classList.toggle('dark', meta.dark === 1 || matchMedia('(prefers-color-scheme: dark)').matches);
-    document.getElementById('title').textContent = meta.file;
-    document.getElementById('title').title = meta.file;
+// { meta, stacks, devices } of a file of the page.
+async function readFile(meta) {
     const stacks = await Stacks.read(meta);
     const devices = [];
     for (let i = 0; i < meta.devices.length; i++) {
         devices.push(await Device.read(i, meta, stacks));
     }
-    const select = document.getElementById('device');
-    meta.devices.forEach((about, i) => select.append(new Option(deviceText(about), String(i))));
-    document.getElementById('device-label').hidden = devices.length < 2;
-    if (devices.length === 0) {
+    return { meta, stacks, devices };
+}
+
+async function main() {
+    const started = performance.now();
+    const files = [];
+    for (let i = 0; document.getElementById(`meta${i || ''}`); i++) {
+        files.push(await readFile(await readJson(`meta${i || ''}`)));
+    }
+    const { meta } = files[0];
+    document.documentElement.classList.toggle('dark', meta.dark === 1 || matchMedia('(prefers-color-scheme: dark)').matches);
+    document.getElementById('title').textContent = meta.file;
+    const shown = files.filter(({ devices }) => devices.length);
+    document.getElementById('file').append(...shown.map((file, i) => new Option(file.meta.file, String(i))));
+    document.getElementById('file-label').hidden = document.getElementById('tab-compare').hidden = shown.length < 2;
+    document.getElementById('title').hidden = shown.length > 1; // the list of files names it
+    if (shown.length === 0) {
+        document.getElementById('device-label').hidden = document.getElementById('tools').hidden = true;
         document.querySelector('main').replaceChildren(element('p', 'none', 'This snapshot holds no memory and no events.'));
+        document.documentElement.dataset.ready = 'true';
         return;
     }
-    const app = new App(meta, stacks, devices);
+    const app = new App(shown);
     app.listen();
     app.open();
     requestAnimationFrame(() => requestAnimationFrame(() => {

@@ -10,7 +10,7 @@ const KINDS = {
 class Device {
     static async read(index, meta, stacks) {
         const device = new Device();
-        const id = (name) => `d${index}-${name}`;
+        const id = (name) => `d${(meta.first_device || 0) + index}-${name}`;
         device.stacks = stacks;
         device.meta = meta;
         device.about = meta.devices[index];
@@ -18,7 +18,7 @@ class Device {
             action: Uint8Array, addr: Uint32Array, size: Uint32Array, stack: Uint32Array, stream: Uint16Array,
             time: Uint32Array, addrs: BigUint64Array, sizes: Float64Array, rounded: Float64Array,
             ghosts: Uint32Array, blocks: Uint32Array, pieces: Uint32Array,
-            labels: Uint32Array, regions: Uint32Array, forward: Uint32Array, passes: Uint32Array, categories: Uint8Array };
+            labels: Uint32Array, regions: Uint32Array, forward: Uint32Array, passes: Uint32Array, categories: Uint8Array, whatif: Uint32Array };
         await Promise.all(Object.entries(columns).map(async ([name, Type]) => {
             device[name] = await readColumn(id(name), Type);
         }));
@@ -28,6 +28,7 @@ class Device {
         device.pairEvents();
         device.readPieces();
         device.readBands();
+        device.readWhatIfs();
         device.colourBy('stack');
         device.annotations = new Annotations(device.about.annotations, meta.strings, device.n);
         return device;
@@ -280,9 +281,40 @@ class Device {
         return event < 0 ? this.liveBefore : this.live[event];
     }
 
+    mostReserved() {
+        return this.reserved.reduce((most, bytes) => Math.max(most, bytes), this.about.start_reserved);
+    }
+
+    // What would be reserved under other settings: { conf, refusals, exact, events, bytes }.
+    readWhatIfs() {
+        const UNIT = 512;
+        this.whatIfs = [];
+        for (let at = 0; at < this.whatif.length;) {
+            const [words, refusals, exact] = this.whatif.subarray(at, at + 3);
+            const steps = this.whatif.subarray(at + 3, at + 3 + words);
+            const half = (odd) => Float64Array.from({ length: words / 2 }, (_, i) => steps[2 * i + odd] * (odd ? UNIT : 1));
+            this.whatIfs.push({ conf: this.meta.whatifs[this.whatIfs.length], refusals, exact: exact === 1, events: half(0), bytes: half(1) });
+            at += 3 + words;
+        }
+    }
+
     reservedAt(event) {
         return event < 0 ? this.about.start_reserved : this.reserved[event];
     }
+}
+
+// What a what-if has reserved after an event.
+function whatIfAt({ events, bytes }, event) {
+    let [low, high] = [0, events.length];
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (events[middle] <= event) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return bytes[Math.max(0, low - 1)] ?? 0;
 }
 
 // How many of the pieces, which are sorted, begin at a place or below.
@@ -318,7 +350,7 @@ class Stacks {
         stacks.strings = meta.strings;
         Object.assign(WORDS, meta.words);
         [stacks.frames, stacks.table, stacks.list] = await Promise.all(
-            ['frames', 'stacks', 'stackframes'].map((id) => readColumn(id, Uint32Array)));
+            ['frames', 'stacks', 'stackframes'].map((id) => readColumn(`${id}${meta.file_number || ''}`, Uint32Array)));
         stacks.count = stacks.table.length / 3;
         return stacks;
     }

@@ -36,7 +36,7 @@ function parseSize(text) {
 
 // ---- the place, in the address of the page ----
 
-const PLACE_KEYS = { d: 'device', e: 'event', a: 'from', b: 'to', v: 'tab', q: 'query', c: 'chart', g: 'by' };
+const PLACE_KEYS = { f: 'file', d: 'device', e: 'event', a: 'from', b: 'to', v: 'tab', q: 'query', c: 'chart', g: 'by' };
 
 function readPlace() {
     const place = {};

@@ -71,7 +71,17 @@ function showLegend(app) {
     const total = element('div', 'entry total');
     total.append(element('span'), element('span', 'name', 'TOTAL'), element('span', 'bytes', sizeText(whole)));
     const line = app.place.chart === 'segments' ? [element('p', 'none', 'The pale line: what of it is in use.')] : [];
-    document.getElementById('legend').replaceChildren(choices(app), element('h2', '', heading), list, total, ...line);
+    document.getElementById('legend').replaceChildren(choices(app), ...whatIfLegend(device), element('h2', '', heading), list, total, ...line);
+}
+
+// The lines of what would be reserved: the most of each, and beside it what was recorded.
+function whatIfLegend(device) {
+    const lines = device.whatIfs.map((run, i) => {
+        const most = run.bytes.reduce((top, bytes) => Math.max(top, bytes), 0);
+        const refused = run.refusals ? `${countText(run.refusals)} refused` : 'nothing refused';
+        return legendEntry(whatIfColour(i), run.conf, `${refused}${run.exact ? '' : '; the recording is not replayed exactly'}`, most, device.mostReserved());
+    });
+    return lines.length ? [element('h2', '', `Reserved at most under other settings (recorded: ${device.about.reserved_peak_text})`), ...lines] : [];
 }
 
 // What the chart shows, and what colours tell apart.

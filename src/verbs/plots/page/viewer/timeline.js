@@ -70,7 +70,7 @@ class Timeline {
         const device = this.app.device;
         let top = 1;
         for (const i of columns.target) {
-            top = Math.max(top, device.liveAt(i), close && !this.chart.reserved ? 0 : device.reservedAt(i));
+            top = Math.max(top, device.liveAt(i), close && !this.chart.reserved ? 0 : device.reservedAt(i), ...device.whatIfs.map((run) => (close ? 0 : whatIfAt(run, i))));
         }
         if (close && !this.chart.reserved) {
             return top;
@@ -97,6 +97,7 @@ class Timeline {
         this.drawAxes(context, box);
         this.drawReserved(context, columns, box);
         this.drawInUse(context, columns, box);
+        this.app.device.whatIfs.forEach((run, i) => this.strokeCurve(context, columns, box, (event) => whatIfAt(run, event), whatIfColour(i), [7, 3]));
         this.drawCapacity(context, box);
         this.drawRange(context, box);
         this.drawMatches(context, box);
@@ -328,7 +329,8 @@ class Timeline {
             return '';
         }
         const lines = [`event ${countText(event)}${device.about.base_us ? `, ${durationText(device.when[event])}` : ''}`,
-            `${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`];
+            `${sizeText(device.liveAt(event))} alive, ${sizeText(device.reservedAt(event))} reserved`,
+            ...device.whatIfs.map((run) => `${sizeText(whatIfAt(run, event))} reserved under ${run.conf}`)];
         const band = this.bandAt(x, y);
         const which = this.single && band >= 0 ? allocationAt(device, event, this.bytesAt(y)) : NEVER;
         if (which !== NEVER) {
