@@ -27,6 +27,7 @@ static struct mt_series run(curve f, int n, const char *before, const char *betw
         for (size_t p = 0; p < MT_STEP_PHRASES_N; p++) { /* the longest stands first in the table */
             size_t at = mt_str_find(line, MT_STEP_PHRASES[p].phrase);
             if (at != SIZE_MAX) {
+                steps.step_known = false; /* a new line */
                 ck_assert(mt_steps_take(&steps, line, at, p, (uint64_t)i + 1, 0));
                 break;
             }
@@ -166,6 +167,7 @@ START_TEST(epochs_count_on)
     }
     for (int i = 0; i < 2; i++) {
         size_t at = mt_str_find(line[i], MT_STEP_PHRASES[which].phrase);
+        steps.step_known = false;
         ck_assert(mt_steps_take(&steps, line[i], at, which, 1, 0));
     }
     ck_assert_int_eq(steps.tracks.v[0].series.last_step, 10);
