@@ -20,9 +20,14 @@ $(BUILD)/generated/viewer.o: $(BUILD)/generated/viewer.c $(FLAGS_STAMP)
 
 LIB_OBJECTS += $(BUILD)/generated/viewer.o
 
+AXE := build/browser/node_modules/axe-core/axe.min.js
+$(AXE): tests/browser/package.json
+	@mkdir -p build/browser && cp $< build/browser/
+	@npm install --prefix build/browser --no-audit --no-fund --silent && touch $@ || echo "npm has no axe-core here: its test is skipped"
+
 .PHONY: check-browser
-check-browser: $(BUILD)/memtool ## drive the interactive page in headless Chromium
-	$(Q)MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/browser/page_tests.mjs
+check-browser: $(BUILD)/memtool $(AXE) ## drive the interactive page in headless Chromium
+	$(Q)AXE=$(AXE) MEMTOOL=$(BUILD)/memtool TESTDATA=$(CURDIR)/testdata node tests/browser/page_tests.mjs
 
 .PHONY: check-page
 check-page: $(BUILD)/memtool ## the page's modules without a browser: its states are those of segment_plot

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Faults that the page once had, each with the file that showed it.
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export function faultTests({ browser, memtool, makePage, data, equal, sizeText, clean, TESTDATA }) {
@@ -205,6 +206,36 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         await clean(page);
     }
 
+    // Each view opens by its tab and by the address.
+    async function everyView() {
+        const page = await browser().open(makePage(data('transformer.pickle.gz')));
+        for (const tab of await page.value("[...document.querySelectorAll('[role=tab]:not([hidden])')].map((t) => t.dataset.tab)")) {
+            await page.value(`document.getElementById('tab-${tab}').click()`);
+            await page.settle();
+            await page.value('memtool.select(memtool.place.event + 1)');
+            await page.settle();
+            equal(await page.value(`!document.getElementById('${tab}-view').hidden && document.getElementById('${tab}-view').textContent + document.querySelectorAll('#${tab}-view canvas').length !== '0'`), true, tab);
+        }
+        await clean(page);
+    }
+
+    // axe-core finds nothing, in any view, one of them dark; without axe-core (AXE) it is not asked.
+    async function accessible() {
+        if (!process.env.AXE || !existsSync(process.env.AXE)) {
+            console.log('  axe-core is not installed: not asked about accessibility');
+            return;
+        }
+        const axe = readFileSync(process.env.AXE, 'utf8');
+        const page = await browser().open(makePage(data('graphs.pickle')), { width: 1440, height: 900 });
+        await page.value(`${axe}; 0`);
+        for (const tab of ['state', 'flame', 'table', 'map', 'settings', 'steps']) {
+            await page.value(`memtool.tab('${tab}'); document.documentElement.classList.toggle('dark', ${tab === 'table'}); memtool.redraw()`);
+            await page.settle();
+            equal(await page.value("axe.run().then(({ violations }) => violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 80))}`))"), [], tab);
+        }
+        await clean(page);
+    }
+
     // What the chart stacks, and what colours tell apart.
     async function charts() {
         const page = await browser().open(makePage(data('graphs.pickle')), { hash: '#c=pools&g=pool' });
@@ -258,5 +289,5 @@ export function faultTests({ browser, memtool, makePage, data, equal, sizeText, 
         await clean(page);
     }
 
-    return { charts, severalFiles, otherSettings, views, singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
+    return { everyView, accessible, charts, severalFiles, otherSettings, views, singleAllocations, ranges, manySegments, goingAround, stackInSight, escapedNames, smallScreens, expandableBlocks, clickedBand, opensWhereItDied, colours, options };
 }

@@ -99,6 +99,7 @@ async function tellsWhatPicturesTell() {
 async function emptySnapshot() {
     const page = await browser.open(makePage(data('empty.pickle')));
     equal(/no memory/.test(await page.value('document.body.textContent')), true, 'the empty snapshot says so');
+    equal(await page.value("[document.documentElement.dataset.ready, getComputedStyle(document.getElementById('tools')).display]"), ['true', 'none'], 'it is ready, and nothing on it is dead');
     await clean(page);
 }
 

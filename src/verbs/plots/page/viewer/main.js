@@ -154,8 +154,8 @@ class App {
         const device = this.device;
         if (this.place.tab === 'state') {
             this.state.draw();
-        } else if (this.place.tab !== 'settings') {
-            this[this.place.tab].draw();
+        } else {
+            this[this.place.tab]?.draw(); // settings and steps stay as they are
         }
         const event = this.place.event;
         document.getElementById('moment').textContent =
@@ -277,7 +277,7 @@ class App {
             '-': () => this.timeline.zoom(1 / 0.6, middle), 0: () => this.show(0, this.device.n),
             '/': () => this.search.input.focus(), '?': () => document.getElementById('help').showModal(),
             ' ': () => this.play(),
-            1: () => this.tab('state'), 2: () => this.tab('flame'), 3: () => this.tab('table'), 4: () => this.tab('map'), 5: () => this.tab('settings') };
+            1: () => this.tab('state'), 2: () => this.tab('flame'), 3: () => this.tab('table'), 4: () => this.tab('map'), 5: () => this.tab('settings'), 6: () => this.tab('steps'), 7: () => this.files.length > 1 && this.tab('compare') };
         if (keys[e.key]) {
             e.preventDefault();
             keys[e.key]();

@@ -85,7 +85,7 @@ function showSteps(app) {
         button.setAttribute('role', 'tab');
         document.getElementById('tab-settings').after(button);
         view = element('div', 'view');
-        Object.assign(view, { id: 'steps-view', hidden: true });
+        Object.assign(view, { id: 'steps-view', hidden: true, tabIndex: 0 });
         view.setAttribute('role', 'tabpanel');
         view.setAttribute('aria-labelledby', 'tab-steps');
         view.style.overflow = 'auto';
