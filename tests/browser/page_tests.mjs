@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 
 import { Chromium, findChromium } from './chromium.mjs';
 import { faultTests } from './fault_tests.mjs';
+import { taskTests } from './task_tests.mjs';
 
 const MEMTOOL = process.env.MEMTOOL || 'build/release/memtool';
 const TESTDATA = process.env.TESTDATA || 'testdata';
@@ -410,7 +411,7 @@ async function pictures() {
 
 // ---- running them ----
 
-const tests = { ...faultTests({ browser: () => browser, memtool, makePage, data, equal, sizeText, clean, folder, TESTDATA }), figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, forwardPass, labels, screens, zooming, stepping, sharing, hostile, small,
+const tests = { ...faultTests({ browser: () => browser, memtool, makePage, data, equal, sizeText, clean, folder, TESTDATA }), ...taskTests({ browser: () => browser, memtool, makePage, data, equal, sizeText, clean }), figuresAgree, legendTellsApart, tellsWhatPicturesTell, emptySnapshot, selectByClick, selectBlock, searching, annotations, oddAnnotations, compiledStacks, forwardPass, labels, screens, zooming, stepping, sharing, hostile, small,
     ...(process.env.BENCH_FILE && { large }), ...(process.env.SHOTS && { pictures }) };
 
 const program = findChromium();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The allocator's state in the page is that of segment_plot, block by block, at events chosen by chance.
 // MEMTOOL and TESTDATA name the binary and the folder of snapshots; FILES other files, EVENTS how many
-// events of each (12), SEED what chance begins with. Ends with "page: N passed, M failed".
+// events of each (50), SEED what chance begins with. Ends with "page: N passed, M failed".
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { openPage } from './viewer.mjs';
 
 const MEMTOOL = process.env.MEMTOOL || 'build/release/memtool';
 const TESTDATA = process.env.TESTDATA || 'testdata';
-const EVENTS = Number(process.env.EVENTS || 12);
+const EVENTS = Number(process.env.EVENTS || 50);
 const folder = mkdtempSync(join(tmpdir(), 'memtool-pages-'));
 const FILES = (process.env.FILES || '').split(' ').filter(Boolean);
 const OWN = ['graphs.pickle', 'streams.pickle', 'frag_oom.pickle', 'true_oom.pickle', 'transformer.pickle.gz', 'leak.pickle.gz',
@@ -124,11 +124,20 @@ async function check(file) {
     }
 }
 
+// Neighbouring ticks are told apart.
+async function checkTexts() {
+    const path = join(folder, 'texts.html');
+    memtool('trace_plot', join(TESTDATA, 'good', 'graphs.pickle'), '-f', '-o', path);
+    const { run } = await openPage(path);
+    equal(run("durationTexts([4640000, 4640100, 4640200]).join()"), '4.6400 s,4.6401 s,4.6402 s', 'as many digits as it takes');
+    equal(run("durationTexts([1000000, 1000000, 2000000]).join()"), '1.00 s,1.00 s,2.00 s', 'and no more');
+}
+
 let passed = 0;
 let failed = 0;
-for (const file of FILES.length ? FILES : OWN) {
+for (const file of [...FILES.length ? FILES : OWN, '']) {
     try {
-        await check(file);
+        await (file ? check(file) : checkTexts());
         passed++;
     } catch (error) {
         failed++;

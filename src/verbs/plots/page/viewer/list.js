@@ -96,7 +96,7 @@ class List {
         row.id = `event-${i}`;
         row.setAttribute('role', 'option');
         row.setAttribute('aria-selected', i === this.app.place.event);
-        const cells = [['n', String(i)], ['action', action], ['addr', oom ? `${sizeText(Number(device.addrs[device.addr[i]]))} free` : device.addressText(device.addr[i])],
+        const cells = [['n', String(i)], ['action', action], ['addr', oom ? `${sizeText(Number(device.addrs[device.addr[i]]))} free` : device.addrs[device.addr[i]] ? device.addressText(device.addr[i]) : ''],
             ['size', sizeText(device.sizes[device.size[i]])], ['label', stack ? this.app.stacks.label(stack)[0] : '']];
         for (const [name, text] of cells) {
             const cell = document.createElement('span');

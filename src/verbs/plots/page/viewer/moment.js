@@ -18,14 +18,26 @@ function sizeText(bytes) {
 
 const countText = (n) => n.toLocaleString('en-US');
 
-function durationText(us) {
+function durationText(us, digits = 2) {
     const steps = [[3600e6, 'h'], [60e6, 'min'], [1e6, 's'], [1e3, 'ms']];
     for (const [size, name] of steps) {
         if (Math.abs(us) >= size) {
-            return `${(us / size).toFixed(2)} ${name}`;
+            return `${(us / size).toFixed(digits)} ${name}`;
         }
     }
     return `${us} us`;
+}
+
+// Times with as many digits as tell each from the one before.
+function durationTexts(list) {
+    const texts = (digits) => list.map((us) => durationText(us, digits));
+    for (let digits = 2; digits < 6; digits++) {
+        const found = texts(digits);
+        if (found.every((text, i) => i === 0 || list[i] === list[i - 1] || text !== found[i - 1])) {
+            return found;
+        }
+    }
+    return texts(6);
 }
 
 // Reads "16 MiB", "64k", "512"; NaN for anything else.

@@ -185,6 +185,8 @@ function showDetail(app) {
             ['alive', lifetime(app, which)], ['stream', device.meta.streams[device.alloc.stream[which]]], ...device.toldOf(which));
     } else if (device.kindOf[device.action[event]] === 6) {
         rows.push(['asked for', exactSize(device.sizes[device.size[event]])], ['free on the device', exactSize(Number(device.addrs[device.addr[event]]))]);
+    } else if (device.meta.actions[device.action[event]] === 'snapshot') {
+        rows.push(['active then', exactSize(device.sizes[device.size[event]])]); // PyTorch writes no more
     } else {
         rows.push(['address', device.addressText(device.addr[event])], ['size', exactSize(device.sizes[device.size[event]])]);
     }

@@ -131,15 +131,23 @@ class Timeline {
         const step = niceStep((to - from) / Math.max(2, Math.floor(box.w / 130)));
         context.textBaseline = 'top';
         context.textAlign = 'center';
+        const events = [];
         for (let event = Math.ceil(from / step) * step; event < to; event += step) {
-            const x = this.xOf(event);
-            const when = this.app.device.when[event];
-            const text = `${countText(event)}${when !== undefined && this.app.device.about.base_us ? ` · ${durationText(when)}` : ''}`;
-            const half = context.measureText(text).width / 2;
-            if (x - half > box.x - 40 && x + half < box.x + box.w + MARGIN.right) {
-                context.fillText(text, x, box.y + box.h + 5);
-            }
+            events.push(event);
         }
+        const timed = this.app.device.about.base_us && this.app.device.n;
+        const times = timed ? durationTexts(events.map((event) => this.app.device.when[Math.min(event, this.app.device.n - 1)])) : [];
+        let first = 'event ';
+        events.forEach((event, i) => {
+            const x = this.xOf(event);
+            const text = `${first}${countText(event)}${timed ? ` \u00b7 ${times[i]}` : ''}`;
+            const half = context.measureText(text).width / 2;
+            const at = Math.max(box.x - 40 + half, x);
+            if (x - half > box.x - 60 && at + half < box.x + box.w + MARGIN.right) {
+                context.fillText(text, at, box.y + box.h + 5);
+                first = '';
+            }
+        });
     }
 
     drawReserved(context, columns, box) {
