@@ -4,7 +4,7 @@
 
 #include "verbs/memory/print.h"
 #include "print/figures.h"
-#include "print/report_json.h"
+#include "print/rows.h"
 #include "print/labels.h"
 
 static size_t shown_rows(const struct mt_report *r, size_t n)
@@ -23,88 +23,54 @@ static void print_head(const struct mt_report *r, const struct mt_memory_device 
                    mt_report_size(r, c->reserved).s);
 }
 
-static void columns(struct mt_table *t, bool device)
+static size_t device_text(struct mt_buf *b, const struct mt_rows *x, const void *row)
 {
-    if (device) {
-        mt_table_column(t, "DEVICE", MT_RIGHT);
-    }
-    mt_table_column(t, "BYTES", MT_RIGHT);
-    mt_table_column(t, "SHARE", MT_RIGHT);
-    mt_table_column(t, "BLOCKS", MT_RIGHT);
-    mt_table_column(t, "LARGEST", MT_RIGHT);
-    mt_table_column(t, "STACK", MT_LEFT);
-    mt_table_names(t, "device,bytes,share,blocks,largest_bytes,stack");
+    const struct mt_memory_device *d = x->ctx;
+    (void)row;
+    mt_buf_printf(b, "%" PRId32, d->device);
+    return 0;
 }
 
-/* All but the last, which names the row. */
-static void figures(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sum *row,
-                    uint64_t whole)
+static size_t stack_text(struct mt_buf *b, const struct mt_rows *x, const void *row)
 {
-    mt_table_size(t, row->bytes);
-    mt_table_cell(t, "%s", mt_share_text(r, row->bytes, whole).s);
-    mt_table_count(t, row->count);
-    mt_table_size(t, row->largest);
+    mt_stack_label_inner(b, x->s, ((const struct mt_stack_sum *)row)->stack, x->r);
+    return 0;
 }
 
-static void others(struct mt_table *t, const struct mt_report *r, const struct mt_stack_sums *sums,
-                   size_t from)
+static void put_stack(struct mt_out o, const struct mt_rows *x, const void *row)
 {
-    struct mt_stack_sum rest = {0};
-    char label[48];
-    for (size_t i = from; i < sums->rows.n; i++) {
-        rest.bytes += sums->rows.v[i].bytes;
-        rest.count += sums->rows.v[i].count;
-        rest.largest =
-            sums->rows.v[i].largest > rest.largest ? sums->rows.v[i].largest : rest.largest;
-    }
-    size_t n = sums->rows.n - from;
-    snprintf(label, sizeof label, n == 1 ? "[%zu other]" : "[%zu others]", n);
-    figures(t, r, &rest, sums->bytes);
-    mt_table_cell(t, "%s", label);
+    const struct mt_stack_sum *sum = row;
+    mt_out_frames(o, x->s, sum->stack);
+    mt_out_forward(o, x->s, sum->stack);
 }
 
-static enum mt_status rows(struct mt_table *t, const struct mt_report *r,
-                           const struct mt_snapshot *s, const struct mt_memory_device *d,
-                           bool device, struct mt_error *err)
-{
-    struct mt_buf label = {0};
-    for (size_t i = 0; i < shown_rows(r, d->sums.rows.n); i++) {
-        mt_buf_reset(&label);
-        mt_stack_label_inner(&label, s, d->sums.rows.v[i].stack, r);
-        if (device) {
-            mt_table_cell(t, "%" PRId32, d->device);
-        }
-        figures(t, r, &d->sums.rows.v[i], d->sums.bytes);
-        mt_table_stack(t, &label, 0, s, d->sums.rows.v[i].stack);
-    }
-    bool failed = label.failed;
-    mt_buf_release(&label);
-    return failed ? mt_fail_nomem(err) : MT_OK;
-}
+#define AT(field) .at = offsetof(struct mt_stack_sum, field)
 
-static enum mt_status device_table(const struct mt_report *r, const struct mt_snapshot *s,
-                                   const struct mt_memory_device *d, struct mt_error *err)
+static const struct mt_row_column COLUMNS[] = {
+    {"DEVICE", "device", NULL, MT_ROW_TEXT, .csv_only = true, .right = true, .text = device_text},
+    {"BYTES", "bytes", "bytes", MT_ROW_SIZE, AT(bytes)},
+    {NULL, NULL, "requested_bytes", MT_ROW_SIZE, AT(requested)},
+    {NULL, NULL, "pending_bytes", MT_ROW_SIZE, AT(pending)},
+    {"SHARE", "share", NULL, MT_ROW_SHARE, AT(bytes)},
+    {"BLOCKS", "blocks", NULL, MT_ROW_COUNT, AT(count)},
+    {"LARGEST", "largest_bytes", "largest_bytes", MT_ROW_MOST, AT(largest)},
+    {NULL, NULL, "count", MT_ROW_COUNT, AT(count)},
+    {"STACK", "stack", NULL, MT_ROW_STACK, AT(stack), .text = stack_text, .put = put_stack},
+};
+
+static struct mt_rows rows_of(const struct mt_report *r, const struct mt_snapshot *s,
+                              const struct mt_memory_device *d)
 {
-    struct mt_table *t = mt_table_new();
-    if (!t) {
-        return mt_fail_nomem(err);
-    }
-    columns(t, false);
-    enum mt_status status = rows(t, r, s, d, false, err);
-    size_t shown = shown_rows(r, d->sums.rows.n);
-    if (shown < d->sums.rows.n) {
-        others(t, r, &d->sums, shown);
-    }
-    mt_table_rule(t);
-    struct mt_stack_sum total = {
-        .bytes = d->sums.bytes, .count = d->sums.count, .largest = d->sums.largest};
-    figures(t, r, &total, d->sums.bytes);
-    mt_table_cell(t, "TOTAL");
-    if (status == MT_OK) {
-        status = mt_table_print(t, r, 2, err);
-    }
-    mt_table_free(t);
-    return status;
+    return (struct mt_rows){.r = r,
+                            .s = s,
+                            .columns = COLUMNS,
+                            .n_columns = MT_COUNT(COLUMNS),
+                            .rows = d->sums.rows.v,
+                            .n = d->sums.rows.n,
+                            .size = sizeof *d->sums.rows.v,
+                            .whole = d->sums.bytes,
+                            .ctx = d,
+                            .named = MT_COUNT(COLUMNS) - 1};
 }
 
 /* With --stack: each row with its stack below it. */
@@ -159,7 +125,8 @@ static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *
         }
         print_head(r, &d->v.v[i]);
         if (r->stack_lines == 1) {
-            MT_TRY(device_table(r, s, &d->v.v[i], err));
+            struct mt_rows rows = rows_of(r, s, &d->v.v[i]);
+            MT_TRY(mt_rows_print(&rows, 2, err));
         } else {
             MT_TRY(device_stacks(r, s, &d->v.v[i], err));
         }
@@ -171,41 +138,28 @@ static enum mt_status text(const struct mt_report *r, const struct mt_snapshot *
 static enum mt_status csv(const struct mt_report *r, const struct mt_snapshot *s,
                           const struct mt_memory_devices *d, struct mt_error *err)
 {
-    struct mt_table *t = mt_table_new();
-    if (!t) {
-        return mt_fail_nomem(err);
+    static const struct mt_memory_device none = {0};
+    MT_VEC(struct mt_rows) lists = {0};
+    bool ok = mt_vec_push(&lists, rows_of(r, s, &none)); /* the titles, whatever follows */
+    for (size_t i = 0; ok && i < d->v.n; i++) {
+        ok = mt_vec_push(&lists, rows_of(r, s, &d->v.v[i]));
     }
-    columns(t, true);
-    enum mt_status status = MT_OK;
-    for (size_t i = 0; status == MT_OK && i < d->v.n; i++) {
-        status = rows(t, r, s, &d->v.v[i], true, err);
-    }
-    if (status == MT_OK) {
-        status = mt_table_print(t, r, 0, err);
-    }
-    mt_table_free(t);
+    enum mt_status status = ok ? mt_rows_csv(lists.v, lists.n, err) : mt_fail_nomem(err);
+    mt_vec_release(&lists);
     return status;
 }
 
 /* ---- JSON ---- */
 
 static void put_stacks(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
-                       const struct mt_stack_sums *sums)
+                       const struct mt_memory_device *d)
 {
-    struct mt_out stacks = mt_out_array(o, "stacks");
-    uint64_t rest = sums->bytes;
-    for (size_t i = 0; i < shown_rows(r, sums->rows.n); i++) {
-        const struct mt_stack_sum *row = &sums->rows.v[i];
-        struct mt_out one = mt_out_object(stacks, NULL);
-        mt_out_u64(one, "bytes", row->bytes);
-        mt_out_u64(one, "requested_bytes", row->requested);
-        mt_out_u64(one, "pending_bytes", row->pending);
-        mt_out_u64(one, "largest_bytes", row->largest);
-        mt_out_u64(one, "count", row->count);
-        mt_out_frames(one, s, row->stack);
-        mt_out_forward(one, s, row->stack);
-        rest -= row->bytes;
+    struct mt_rows rows = rows_of(r, s, d);
+    uint64_t rest = d->sums.bytes;
+    for (size_t i = 0; i < mt_rows_shown(&rows); i++) {
+        rest -= d->sums.rows.v[i].bytes;
     }
+    mt_out_row_list(o, "stacks", &rows);
     mt_out_u64(o, "others_bytes", rest);
 }
 
@@ -224,7 +178,7 @@ static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *
         mt_out_u64(o, "reserved_bytes", m->counters.reserved);
         mt_out_u64(o, "shown_bytes", m->sums.bytes);
         mt_out_u64(o, "shown_blocks", m->sums.count);
-        put_stacks(o, r, s, &m->sums);
+        put_stacks(o, r, s, m);
     }
     return mt_report_json_end(root, err);
 }

@@ -4,7 +4,7 @@
 
 #include "verbs/segments/print.h"
 #include "print/figures.h"
-#include "print/report_json.h"
+#include "print/rows.h"
 #include "print/labels.h"
 #include "torch/keys.h"
 
@@ -33,149 +33,116 @@ static void add_kind(struct mt_buf *b, const struct mt_segment *segment, bool br
     }
 }
 
-/* ---- table ---- */
+/* ---- rows ---- */
 
-/* What the table shows: the device only where there are several, shares only with room for them. */
-struct shape {
-    bool device, shares;
+static const struct mt_segment *segment_of(const struct mt_rows *x, const void *row)
+{
+    return &x->s->segments[((const struct mt_segment_row *)row)->segment];
+}
+
+static size_t address_text(struct mt_buf *b, const struct mt_rows *x, const void *row)
+{
+    mt_buf_printf(b, "0x%" PRIx64, segment_of(x, row)->addr);
+    return 0;
+}
+
+static void put_address(struct mt_out o, const struct mt_rows *x, const void *row)
+{
+    mt_out_addr(o, "address", segment_of(x, row)->addr);
+}
+
+static size_t stream_text(struct mt_buf *b, const struct mt_rows *x, const void *row)
+{
+    mt_buf_printf(b, "%u", (unsigned)segment_of(x, row)->stream);
+    return 0;
+}
+
+static void put_stream(struct mt_out o, const struct mt_rows *x, const void *row)
+{
+    mt_out_addr(o, "stream", x->s->streams[segment_of(x, row)->stream].handle);
+}
+
+/* Shares only with room for them, the device only where there are several. */
+enum { DEVICE = 1 << 0, SHARES = 1 << 5 | 1 << 8 };
+
+static size_t pool_text(struct mt_buf *b, const struct mt_rows *x, const void *row)
+{
+    add_kind(b, segment_of(x, row), x->hidden & SHARES);
+    return 0;
+}
+
+static void put_pool(struct mt_out o, const struct mt_rows *x, const void *row)
+{
+    const struct mt_segment *segment = segment_of(x, row);
+    mt_out_text(o, "pool", kind_word(segment));
+    mt_out_pool_id(o, segment->pool);
+    mt_out_bool(o, "expandable", segment->expandable);
+}
+
+static size_t most_text(struct mt_buf *b, const struct mt_rows *x, const void *any)
+{
+    const struct mt_segment_row *row = any;
+    if (!row->top_bytes) { /* without room 0 B in use says so, and the row stays one line */
+        mt_buf_text(b, x->hidden & SHARES ? "" : "(nothing alive)");
+        return 0;
+    }
+    if (row->top_bytes != row->active || x->r->separator) { /* else the size stands before */
+        mt_buf_printf(b, "%s ", mt_report_size(x->r, row->top_bytes).s);
+    }
+    size_t from = b->n;
+    mt_stack_label(b, x->s, row->top_stack, x->r);
+    mt_stack_label_forward(b, x->s, row->top_stack);
+    return from;
+}
+
+static void put_blocks(struct mt_out o, const struct mt_rows *x, const void *row);
+
+#define AT(field) .at = offsetof(struct mt_segment_row, field)
+
+static const struct mt_row_column COLUMNS[] = {
+    {"DEVICE", "device", "device", MT_ROW_ID, AT(device)},
+    {"ADDRESS", "address", NULL, MT_ROW_TEXT, .text = address_text, .put = put_address},
+    {"SIZE", "size_bytes", "size_bytes", MT_ROW_SIZE, AT(size)},
+    {NULL, NULL, "allocated_bytes", MT_ROW_SIZE, AT(allocated)},
+    {"IN USE", "in_use_bytes", "active_bytes", MT_ROW_SIZE, AT(active)},
+    {"FULL", "in_use_share", NULL, MT_ROW_SHARE, AT(active),
+     .of = offsetof(struct mt_segment_row, size)},
+    {NULL, NULL, "requested_bytes", MT_ROW_SIZE, AT(requested)},
+    {"FREE", "free_bytes", "free_bytes", MT_ROW_SIZE, AT(free)},
+    {"LARGEST FREE", "largest_free_bytes", "largest_free_block_bytes", MT_ROW_MOST, AT(free_hole)},
+    {"BLOCKS", "blocks", NULL, MT_ROW_COUNT, AT(live_blocks)},
+    {"STREAM", "stream", NULL, MT_ROW_TEXT, .right = true, .text = stream_text, .put = put_stream},
+    {"POOL", "pool", NULL, MT_ROW_TEXT, .text = pool_text, .put = put_pool},
+    {"MOST OF IT", "most_of_it", NULL, MT_ROW_STACK, AT(top_stack), .text = most_text,
+     .put = put_blocks},
 };
 
-static struct shape find_shape(const struct mt_report *r, const struct mt_segment_rows *rows)
+static struct mt_rows rows_of(const struct mt_report *r, const struct mt_snapshot *s,
+                              struct mt_filtered *const *f, const struct mt_segment_rows *rows)
 {
     enum { ROOMY = 120 };
     size_t n = rows->rows.n;
     bool several = n && (rows->rows.v[0].device != 0 || rows->rows.v[n - 1].device != 0);
-    bool roomy = r->width == 0 || r->width >= ROOMY;
-    return (struct shape){several || r->separator, roomy || r->separator};
+    bool roomy = r->separator || r->width == 0 || r->width >= ROOMY;
+    return (struct mt_rows){.r = r,
+                            .s = s,
+                            .columns = COLUMNS,
+                            .n_columns = MT_COUNT(COLUMNS),
+                            .rows = rows->rows.v,
+                            .n = n,
+                            .size = sizeof *rows->rows.v,
+                            .ctx = f,
+                            .hidden = (several ? 0 : DEVICE) | (roomy ? 0 : SHARES),
+                            .named = 1};
 }
 
-static void columns(struct mt_table *t, struct shape shape)
+static enum mt_status table(const struct mt_rows *x, struct mt_error *err)
 {
-    if (shape.device) {
-        mt_table_column(t, "DEVICE", MT_RIGHT);
-    }
-    mt_table_column(t, "ADDRESS", MT_LEFT);
-    mt_table_column(t, "SIZE", MT_RIGHT);
-    mt_table_column(t, "IN USE", MT_RIGHT);
-    if (shape.shares) {
-        mt_table_column(t, "FULL", MT_RIGHT);
-    }
-    mt_table_column(t, "FREE", MT_RIGHT);
-    if (shape.shares) {
-        mt_table_column(t, "LARGEST FREE", MT_RIGHT);
-    }
-    mt_table_column(t, "BLOCKS", MT_RIGHT);
-    mt_table_column(t, "STREAM", MT_RIGHT);
-    mt_table_column(t, "POOL", MT_LEFT);
-    mt_table_column(t, "MOST OF IT", MT_LEFT);
-    mt_table_names(t, "device,address,size_bytes,in_use_bytes,in_use_share,free_bytes,"
-                      "largest_free_bytes,blocks,stream,pool,most_of_it");
-}
-
-static void figures(struct mt_table *t, const struct mt_report *r, struct shape shape,
-                    const struct mt_segment_row *row)
-{
-    mt_table_size(t, row->size);
-    mt_table_size(t, row->active);
-    if (shape.shares) {
-        mt_table_cell(t, "%s", mt_share_text(r, row->active, row->size).s);
-    }
-    mt_table_size(t, row->free);
-    if (shape.shares) {
-        mt_table_size(t, row->free_hole);
-    }
-    mt_table_count(t, row->live_blocks);
-}
-
-static void row_cells(struct mt_table *t, const struct mt_report *r, struct shape shape,
-                      const struct mt_snapshot *s, const struct mt_segment_row *row,
-                      struct mt_buf *b)
-{
-    const struct mt_segment *segment = &s->segments[row->segment];
-    if (shape.device) {
-        mt_table_cell(t, "%" PRId32, row->device);
-    }
-    mt_table_cell(t, "0x%" PRIx64, segment->addr);
-    figures(t, r, shape, row);
-    mt_table_cell(t, "%u", (unsigned)segment->stream);
-    mt_buf_reset(b);
-    add_kind(b, segment, !shape.shares);
-    mt_table_buf(t, b);
-    mt_buf_reset(b);
-    if (row->top_bytes) {
-        if (row->top_bytes != row->active || r->separator) { /* else the size stands before */
-            mt_buf_printf(b, "%s ", mt_report_size(r, row->top_bytes).s);
-        }
-        size_t from = b->n;
-        mt_stack_label(b, s, row->top_stack, r);
-        mt_stack_label_forward(b, s, row->top_stack);
-        mt_table_stack(t, b, from, s, row->top_stack);
-        return;
-    }
-    if (shape.shares) { /* else 0 B in use says so, and the row stays one line */
-        mt_buf_text(b, "(nothing alive)");
-    }
-    mt_table_buf(t, b);
-}
-
-static void sum_row(struct mt_table *t, const struct mt_report *r, struct shape shape,
-                    const struct mt_segment_row *sum, const char *label)
-{
-    if (shape.device) {
-        mt_table_cell(t, "%s", "");
-    }
-    mt_table_cell(t, "%s", label);
-    figures(t, r, shape, sum);
-    for (int i = 0; i < 3; i++) {
-        mt_table_cell(t, "%s", "");
-    }
-}
-
-static void other_rows(struct mt_table *t, const struct mt_report *r, struct shape shape,
-                       const struct mt_segment_rows *rows, size_t from)
-{
-    struct mt_segment_row rest = {0};
-    char label[48];
-    for (size_t i = from; i < rows->rows.n; i++) {
-        const struct mt_segment_row *row = &rows->rows.v[i];
-        rest.size += row->size;
-        rest.active += row->active;
-        rest.free += row->free;
-        rest.free_hole = row->free_hole > rest.free_hole ? row->free_hole : rest.free_hole;
-        rest.live_blocks += row->live_blocks;
-    }
-    size_t n = rows->rows.n - from;
-    snprintf(label, sizeof label, n == 1 ? "[%zu other]" : "[%zu others]", n);
-    sum_row(t, r, shape, &rest, label);
-}
-
-static enum mt_status table(const struct mt_report *r, const struct mt_snapshot *s,
-                            const struct mt_segment_rows *rows, struct mt_error *err)
-{
-    struct mt_table *t = mt_table_new();
-    if (!t) {
-        return mt_fail_nomem(err);
-    }
-    struct mt_buf b = {0};
-    struct shape shape = find_shape(r, rows);
-    columns(t, shape);
-    size_t shown = shown_rows(r, rows->rows.n);
-    for (size_t i = 0; i < shown; i++) {
-        row_cells(t, r, shape, s, &rows->rows.v[i], &b);
-    }
-    if (!r->separator) {
-        if (shown < rows->rows.n) {
-            other_rows(t, r, shape, rows, shown);
-        }
-        mt_table_rule(t);
-        char label[48];
-        snprintf(label, sizeof label, "TOTAL of %zu", rows->rows.n);
-        sum_row(t, r, shape, &rows->sum, label);
-    }
-    enum mt_status status = mt_table_print(t, r, 0, err);
-    mt_buf_release(&b);
-    mt_table_free(t);
-    return status;
+    char of_total[32];
+    struct mt_rows counted = *x;
+    snprintf(of_total, sizeof of_total, " of %zu", x->n);
+    counted.of_total = of_total;
+    return mt_rows_print(&counted, 0, err);
 }
 
 /* ---- tree ---- */
@@ -262,16 +229,18 @@ static enum mt_status tree(const struct mt_report *r, const struct mt_snapshot *
 
 /* ---- JSON ---- */
 
-static void put_blocks(struct mt_out o, const struct mt_report *r, const struct mt_snapshot *s,
-                       struct mt_filtered *f, const struct mt_segment *segment)
+static void put_blocks(struct mt_out o, const struct mt_rows *x, const void *row)
 {
     static const char *const words[] = {"inactive", "active_allocated", "active_pending_free",
                                         "other"};
+    const struct mt_segment *segment = segment_of(x, row);
+    struct mt_filtered *const *f = x->ctx;
+    mt_out_frames(o, x->s, segment->stack);
     struct mt_out blocks = mt_out_array(o, "blocks");
     for (uint32_t i = 0; i < segment->n_blocks; i++) {
-        const struct mt_block *b = &s->blocks[segment->first_block + i];
+        const struct mt_block *b = &x->s->blocks[segment->first_block + i];
         bool live = b->state != MT_BLOCK_INACTIVE;
-        if (live && !mt_filtered_block(f, b)) {
+        if (live && !mt_filtered_block(*f, b)) {
             continue;
         }
         struct mt_out one = mt_out_object(blocks, NULL);
@@ -279,55 +248,27 @@ static void put_blocks(struct mt_out o, const struct mt_report *r, const struct 
         mt_out_u64(one, "size_bytes", b->size);
         mt_out_known(one, "requested_bytes", live, b->requested);
         mt_out_text(one, "state", words[b->state <= MT_BLOCK_OTHER ? b->state : MT_BLOCK_OTHER]);
-        if (r->verbose) {
-            mt_out_frames(one, s, live ? b->stack : 0);
+        if (x->r->verbose) {
+            mt_out_frames(one, x->s, live ? b->stack : 0);
         }
     }
 }
 
-static void put_pool(struct mt_out o, const struct mt_segment *segment)
-{
-    mt_out_text(o, "pool", kind_word(segment));
-    mt_out_pool_id(o, segment->pool);
-    mt_out_bool(o, "expandable", segment->expandable);
-}
-
-static void put_segment(struct mt_out list, const struct mt_report *r, const struct mt_snapshot *s,
-                        struct mt_filtered *f, const struct mt_segment_row *row)
-{
-    const struct mt_segment *segment = &s->segments[row->segment];
-    struct mt_out o = mt_out_object(list, NULL);
-    mt_out_i64(o, "device", row->device);
-    mt_out_addr(o, "address", segment->addr);
-    mt_out_u64(o, "size_bytes", row->size);
-    mt_out_u64(o, "allocated_bytes", row->allocated);
-    mt_out_u64(o, "active_bytes", row->active);
-    mt_out_u64(o, "requested_bytes", row->requested);
-    mt_out_u64(o, "free_bytes", row->free);
-    mt_out_u64(o, "largest_free_block_bytes", row->free_hole);
-    mt_out_addr(o, "stream", s->streams[segment->stream].handle);
-    put_pool(o, segment);
-    mt_out_frames(o, s, segment->stack);
-    put_blocks(o, r, s, f, segment);
-}
-
-static enum mt_status json(const struct mt_report *r, const struct mt_snapshot *s,
-                           struct mt_filtered *f, const struct mt_segment_rows *rows, bool one_line,
-                           struct mt_error *err)
+static enum mt_status json(const struct mt_rows *x, const struct mt_segment_rows *rows,
+                           bool one_line, struct mt_error *err)
 {
     struct mt_json_out json;
-    struct mt_out root = mt_report_json(&json, r, "segments/1", one_line);
-    struct mt_out list = mt_out_array(root, "segments");
-    size_t shown = shown_rows(r, rows->rows.n);
+    struct mt_out root = mt_report_json(&json, x->r, "segments/1", one_line);
+    size_t shown = mt_rows_shown(x);
     uint64_t rest = rows->sum.size;
     for (size_t i = 0; i < shown; i++) {
-        put_segment(list, r, s, f, &rows->rows.v[i]);
         rest -= rows->rows.v[i].size;
     }
+    mt_out_row_list(root, "segments", x);
     mt_out_u64(root, "reserved_bytes", rows->sum.size);
     mt_out_u64(root, "allocated_bytes", rows->sum.allocated);
     mt_out_u64(root, "active_bytes", rows->sum.active);
-    mt_out_u64(root, "others", rows->rows.n - shown);
+    mt_out_u64(root, "others", x->n - shown);
     mt_out_u64(root, "others_bytes", rest);
     mt_out_u64(root, "left_out", rows->left_out);
     return mt_report_json_end(root, err);
@@ -337,13 +278,14 @@ enum mt_status mt_report_segments(const struct mt_report *r, const struct mt_sna
                                   struct mt_filtered *f, const struct mt_segment_rows *rows,
                                   bool one_line, struct mt_error *err)
 {
+    struct mt_rows x = rows_of(r, s, &f, rows);
     if (r->json) {
-        return json(r, s, f, rows, one_line, err);
+        return json(&x, rows, one_line, err);
     }
     if (r->verbose && !r->separator) {
         MT_TRY(tree(r, s, f, rows, err));
     } else {
-        MT_TRY(table(r, s, rows, err));
+        MT_TRY(table(&x, err));
     }
     if (rows->left_out && !r->separator) {
         fprintf(r->out, "Left out by the filter: %zu segment%s.\n", rows->left_out,
