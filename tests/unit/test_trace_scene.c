@@ -421,12 +421,13 @@ START_TEST(growth_is_told)
     static const struct {
         enum mt_leak_reason reason;
         const char *text;
-    } SAID[] = {{MT_LEAK_RISES, "Grows by 6.00 MiB per step, 5.00 MiB of it from train.py:2 forward "
-                                "\xc2\xb7 5 steps"},
-                {MT_LEAK_BELOW_LINE, "Grows by 6.00 MiB per step, too little to be counted as a leak "
-                                     "\xc2\xb7 5 steps"},
-                {MT_LEAK_FILLED, "Grew by 9.00 MiB, then stayed \xc2\xb7 5 steps"},
-                {MT_LEAK_FLAT, "Does not grow from step to step after event 2 \xc2\xb7 5 steps"}};
+    } SAID[] = {
+        {MT_LEAK_RISES, "Grows by 6.00 MiB per step, 5.00 MiB of it from train.py:2 forward "
+                        "\xc2\xb7 5 steps"},
+        {MT_LEAK_BELOW_LINE, "Grows by 6.00 MiB per step, too little to be counted as a leak "
+                             "\xc2\xb7 5 steps"},
+        {MT_LEAK_FILLED, "Grew by 9.00 MiB, then stayed \xc2\xb7 5 steps"},
+        {MT_LEAK_FLAT, "Does not grow from step to step after event 2 \xc2\xb7 5 steps"}};
     struct mt_leaks l;
     for (size_t i = 0; i < MT_COUNT(SAID); i++) {
         struct drawn d = {0};

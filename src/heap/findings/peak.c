@@ -25,8 +25,9 @@ struct holder {
     struct mt_filtered *f;
     const struct mt_peak_options *o;
     struct mt_peak *out;
-    struct mt_categories categories;
-    struct mt_event_pools pools; /* POOL only */
+    struct mt_categories found;
+    const struct mt_categories *categories; /* o->categories, or found */
+    struct mt_event_pools pools;            /* POOL only */
     struct mt_annotation_cursor around;
     uint32_t *key_of_stack;        /* key + 1 of stacks seen, FILE to MODULE only */
     struct mt_event_labels labels; /* LABEL only */
@@ -204,9 +205,9 @@ static bool add_event(struct holder *h, uint32_t i)
                      .stack = e->stack,
                      .event = (uint32_t)global + 1,
                      .category = MT_CATEGORY_UNKNOWN};
-    if (h->o->rules) {
-        m.category = (enum mt_category)h->categories.events[i];
-        m.sure = (enum mt_sureness)h->categories.events_sure[i];
+    if (h->categories) {
+        m.category = (enum mt_category)h->categories->events[i];
+        m.sure = (enum mt_sureness)h->categories->events_sure[i];
     }
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = e->stream; break;
@@ -233,9 +234,9 @@ static bool add_ghost(struct holder *h, const struct mt_ghost *g)
 {
     struct held m = {.addr = g->addr, .size = g->size, .stack = g->stack, .old = true};
     m.category = MT_CATEGORY_UNKNOWN;
-    if (h->o->rules) {
-        m.category = mt_category_of_ghost(&h->categories, g);
-        m.sure = mt_sureness_of_ghost(&h->categories, g);
+    if (h->categories) {
+        m.category = mt_category_of_ghost(h->categories, g);
+        m.sure = mt_sureness_of_ghost(h->categories, g);
     }
     switch (h->o->by) {
     case MT_BY_STREAM: m.key = ghost_stream(h, g); break;
@@ -383,8 +384,8 @@ static enum mt_status hold(struct holder *h, struct mt_error *err)
     if (h->o->by == MT_BY_LABEL) {
         MT_TRY(mt_event_labels_init(&h->labels, h->s, err));
     }
-    if (h->o->rules) {
-        MT_TRY(mt_categories_find(&h->categories, h->o->rules, h->r, err));
+    if (h->categories == &h->found) {
+        MT_TRY(mt_categories_find(&h->found, h->o->rules, h->r, err));
     }
     if (h->o->by == MT_BY_POOL) {
         MT_TRY(mt_event_pools_init(&h->pools, h->s, h->r->device, err));
@@ -409,9 +410,10 @@ enum mt_status mt_peak_find(struct mt_peak *out, const struct mt_snapshot *s,
                             const struct mt_peak_options *o, struct mt_error *err)
 {
     *out = (struct mt_peak){.device = r->device, .by = o->by, .at = o->at.kind, .n_events = r->n};
-    struct holder h = {.s = s, .r = r, .f = f, .o = o, .out = out};
+    struct holder h = {.s = s, .r = r, .f = f, .o = o, .out = out, .categories = o->categories};
+    h.categories = !h.categories && o->rules ? &h.found : h.categories;
     enum mt_status status = hold(&h, err);
-    mt_categories_release(&h.categories);
+    mt_categories_release(&h.found);
     mt_event_labels_release(&h.labels);
     mt_buf_release(&h.text);
     mt_event_pools_release(&h.pools);

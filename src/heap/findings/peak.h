@@ -29,7 +29,8 @@ enum mt_peak_by {
 struct mt_peak_options {
     struct mt_moment at;
     enum mt_peak_by by;
-    const struct mt_rules *rules; /* NULL: all categories are unknown, in less time */
+    const struct mt_rules *rules;           /* NULL: all categories are unknown, in less time */
+    const struct mt_categories *categories; /* not NULL: found already */
 };
 
 /* Requested bytes alive at the moment. */

@@ -12,6 +12,7 @@
 #include "support/mem.h"
 
 #include "heap/findings/model_layers.h"
+#include "heap/findings/peak.h"
 #include "heap/findings/phases.h"
 
 double mt_step_hit_rate(const struct mt_step_part *p)
@@ -305,26 +306,26 @@ static enum mt_status take_apart(struct mt_trace_steps *x, const struct mt_stack
 }
 
 /* What is alive after event x->at_event. */
-static void sum_categories(struct mt_trace_steps *x, const struct mt_categories *c)
+static enum mt_status sum_categories(struct mt_trace_steps *x, const struct mt_categories *c,
+                                     struct mt_error *err)
 {
     const struct mt_replay *r = c->replay;
-    size_t done = x->at_event + 1;
-    for (size_t i = 0; i < done && i < r->n; i++) {
-        if (mt_event_allocates(&r->events[i]) && r->partner[i] >= done) {
-            x->by_category[c->events[i]] += r->events[i].size;
-            x->sure[c->events[i]][c->events_sure[i]] += r->events[i].size;
+    struct mt_peak_options o = {
+        .at = {.kind = MT_AT_EVENT, .event = x->at_event}, .by = MT_BY_STACK, .categories = c};
+    struct mt_peak p;
+    enum mt_status status = mt_peak_find(&p, r->snapshot, r, NULL, &o, err);
+    memcpy(x->by_category, p.by_category, sizeof x->by_category);
+    memcpy(x->sure, p.sure, sizeof x->sure);
+    x->at_bytes = p.bytes;
+    for (size_t i = 0; i < p.rows.n; i++) {
+        const struct mt_peak_row *row = &p.rows.v[i];
+        for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
+            bool most = row->by_category[k] > p.by_category[k] / 2;
+            x->most_from[k] = most ? row->key : x->most_from[k];
         }
     }
-    for (size_t i = 0; i < r->ghosts.n; i++) {
-        const struct mt_ghost *g = &r->ghosts.v[i];
-        bool alive = g->freed == MT_NEVER || g->freed >= done;
-        enum mt_category category = mt_category_of_ghost(c, g);
-        x->by_category[category] += alive ? g->size : 0;
-        x->sure[category][mt_sureness_of_ghost(c, g)] += alive ? g->size : 0;
-    }
-    for (int k = 0; k < MT_CATEGORY_COUNT; k++) {
-        x->at_bytes += x->by_category[k];
-    }
+    mt_peak_release(&p);
+    return status;
 }
 
 static enum mt_status anatomy(struct mt_trace_steps *x, const struct mt_stack_roles *roles,
@@ -337,8 +338,10 @@ static enum mt_status anatomy(struct mt_trace_steps *x, const struct mt_stack_ro
     x->shown = x->whole ? x->whole - 1 : x->rows.n ? x->rows.n - 1 : 0;
     x->at_event = x->rows.n ? x->rows.v[x->shown].peak_event : r->peak_done ? r->peak_done - 1 : 0;
     if (status == MT_OK) {
-        sum_categories(x, &c);
-        status = x->rows.n ? take_apart(x, roles, phases, &c, err) : MT_OK;
+        status = sum_categories(x, &c, err);
+    }
+    if (status == MT_OK && x->rows.n) {
+        status = take_apart(x, roles, phases, &c, err);
     }
     mt_categories_release(&c);
     return status;
@@ -365,6 +368,8 @@ static enum mt_status find_leak(struct mt_trace_steps *x, const struct mt_replay
     enum mt_status status = mt_leaks_find(&leaks, r->snapshot, r, NULL, &options, err);
     x->leak = leaks.verdict;
     x->leak_bytes_per_step = leaks.bytes_per_step;
+    bool most = leaks.stacks.n && leaks.stacks.v[0].bytes_per_step > leaks.bytes_per_step / 2;
+    x->leak_stack = most ? leaks.stacks.v[0].stack : 0;
     mt_leaks_release(&leaks);
     return status;
 }

@@ -106,6 +106,7 @@ struct mt_trace_steps {
     /* As mt_leaks_find says with its usual threshold; MT_LEAK_UNKNOWN without rules. */
     enum mt_leak_verdict leak;
     int64_t leak_bytes_per_step;
+    uint32_t leak_stack;           /* of more than half of it; 0: of none */
     struct mt_driver_price driver; /* in those that `typical` is of; of the trace without rows */
     int64_t driver_span_us;        /* how long that took, -1: no times */
     size_t shown; /* the step whose pass is taken apart: the last whole one, else the last */
@@ -115,6 +116,7 @@ struct mt_trace_steps {
     uint64_t at_bytes;
     uint64_t by_category[MT_CATEGORY_COUNT];
     uint64_t sure[MT_CATEGORY_COUNT][MT_SURE_COUNT]; /* the same by what it is known from */
+    uint32_t most_from[MT_CATEGORY_COUNT]; /* the stack of more than half of it; 0: of none */
 };
 
 /*

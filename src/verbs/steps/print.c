@@ -173,8 +173,19 @@ static enum mt_status print_rows(const struct mt_report *r, const struct mt_trac
     return status;
 }
 
+/* ", most of it from train.py:58 forward", appended; nothing for 0. */
+static void add_line_of(struct mt_buf *b, const struct mt_report *r, const struct mt_snapshot *s,
+                        uint32_t stack)
+{
+    if (stack && s->stacks[stack].n) {
+        mt_buf_text(b, ", most of it from ");
+        mt_stack_label_long(b, s, stack, r);
+    }
+}
+
 /* What is left after the steps [first, last], where that is the question of leaks. */
-static void print_leak(const struct mt_report *r, const struct mt_trace_steps *x)
+static void print_leak(const struct mt_report *r, const struct mt_snapshot *s,
+                       const struct mt_trace_steps *x)
 {
     static const char *const SAYS[] = {
         [MT_LEAK_UNKNOWN] = "memtool leaks says why that proves no leak",
@@ -185,10 +196,12 @@ static void print_leak(const struct mt_report *r, const struct mt_trace_steps *x
         first++;
     }
     if (x->leak == MT_LEAK_YES) {
-        mt_report_prose(r, 2,
-                        "\nWhat stays alive grows by %s per step: a leak. memtool leaks names the "
-                        "lines of code.",
-                        mt_report_size(r, (uint64_t)x->leak_bytes_per_step).s);
+        struct mt_buf b = {0};
+        add_line_of(&b, r, s, x->leak_stack);
+        mt_report_prose(
+            r, 2, "\nWhat stays alive grows by %s per step: a leak%s. memtool leaks says more.",
+            mt_report_size(r, (uint64_t)x->leak_bytes_per_step).s, b.n ? mt_buf_view(&b).p : "");
+        mt_buf_release(&b);
         return;
     }
     uint64_t before = x->rows.v[first].live_after, after = x->rows.v[last].live_after;
@@ -261,8 +274,10 @@ static enum mt_status print_phases(const struct mt_report *r, const struct mt_tr
 /* ---- what one pass is made of ---- */
 
 /* What a step holds at its peak, most first, unknown last. */
-static void print_categories(const struct mt_report *r, const struct mt_trace_steps *x)
+static enum mt_status print_categories(const struct mt_report *r, const struct mt_snapshot *s,
+                                       const struct mt_trace_steps *x, struct mt_error *err)
 {
+    struct mt_buf b = {0};
     fputc('\n', r->out);
     if (x->rows.n > 1) {
         char at[48] = ""; /* --at finds the steps itself, and counts from 0 */
@@ -280,10 +295,16 @@ static void print_categories(const struct mt_report *r, const struct mt_trace_st
     for (enum mt_category c; (c = mt_category_next(done, x->by_category)) < MT_CATEGORY_COUNT;) {
         const char *sure = mt_category_sure_word(c, x->sure[c]);
         bool high = !sure || mt_sureness_of(x->sure[c]) == MT_SURE_HIGH;
-        mt_report_line(r, 2, "%12s  %5.1f %%  %s%s%s%s", mt_report_size(r, x->by_category[c]).s,
-                       percent(x->by_category[c], x->at_bytes), mt_category_name(c),
-                       high ? "" : " (", high ? "" : sure, high ? "" : " confidence)");
+        mt_buf_reset(&b);
+        mt_buf_printf(&b, "%12s  %5.1f %%  %s%s%s%s", mt_report_size(r, x->by_category[c]).s,
+                      percent(x->by_category[c], x->at_bytes), mt_category_name(c),
+                      high ? "" : " (", high ? "" : sure, high ? "" : " confidence)");
+        add_line_of(&b, r, s, c == MT_CATEGORY_WORKSPACE ? 0 : x->most_from[c]);
+        mt_report_line(r, 2, "%s", mt_buf_view(&b).p);
     }
+    bool failed = b.failed;
+    mt_buf_release(&b);
+    return failed ? mt_fail_nomem(err) : MT_OK;
 }
 
 /* "Another layer would cost 27.03 MiB of activations, 27.04 MiB of weights". No sum: at no moment
@@ -380,13 +401,13 @@ static enum mt_status print_device(const struct mt_report *r, const struct mt_sn
     MT_TRY(print_driver(r, s, x, err));
     if (x->rows.n) {
         MT_TRY(phases ? print_phases(r, x, 0, shown, x->rows.n, err) : print_rows(r, x, err));
-        print_leak(r, x);
+        print_leak(r, s, x);
     }
     if (x->rows.n && !phases) {
         MT_TRY(print_phases(r, x, x->shown, x->shown + 1, step_with_evaluation(x), err));
     }
     if (x->has_events) {
-        print_categories(r, x);
+        MT_TRY(print_categories(r, s, x, err));
     }
     return print_layers(r, s, x, err);
 }
