@@ -487,12 +487,9 @@ START_TEST(moments)
         struct mt_moment m;
         size_t done;
     } CASES[] = {
-        {{.kind = MT_AT_PEAK}, 9},
-        {{.kind = MT_AT_START}, 0},
-        {{.kind = MT_AT_END}, 18},
-        {{.kind = MT_AT_EVENT, .event = 17}, 18},
-        {{.kind = MT_AT_EVENT}, 1},
-        {{.kind = MT_AT_TIME, .time_us = 4}, 5},
+        {{.kind = MT_AT_PEAK}, 9},  {{.kind = MT_AT_START}, 0},
+        {{.kind = MT_AT_END}, 18},  {{.kind = MT_AT_EVENT, .event = 17}, 18},
+        {{.kind = MT_AT_EVENT}, 1}, {{.kind = MT_AT_TIME, .time_us = 4}, 5},
     };
     struct mt_error err;
     for (size_t i = 0; i < MT_COUNT(CASES); i++) {
