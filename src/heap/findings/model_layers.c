@@ -10,6 +10,7 @@
 #include "support/hash.h"
 #include "support/mem.h"
 
+#include "heap/findings/counting.h"
 #include "heap/findings/period_ways.h"
 
 enum { FEWEST_LAYERS = 3 };
@@ -37,12 +38,6 @@ static uint64_t left_alive(const struct look *x, size_t from, size_t to)
         bytes += stays(x, i) ? x->r->events[i].size : 0;
     }
     return bytes;
-}
-
-static int compare_bytes(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -112,7 +107,7 @@ static bool measure(struct look *x)
     for (size_t k = 0; k < whole; k++) {
         each[k] = left_alive(x, cuts->bounds.v[k], cuts->bounds.v[k + 1]);
     }
-    qsort(each, whole, sizeof *each, compare_bytes);
+    qsort(each, whole, sizeof *each, mt_compare_u64);
     struct mt_layers *out = x->out;
     bool alike = each[whole / 2] && are_alike(each, whole, each[whole / 2]);
     out->bytes = each[whole / 2];
@@ -154,16 +149,6 @@ enum mt_status mt_layers_find(struct mt_layers *out, const struct mt_stack_roles
 
 /* ---- its weights ---- */
 
-static bool count_size(struct mt_idmap *sizes, uint64_t size)
-{
-    uint32_t *n = mt_idmap_find(sizes, size);
-    if (n) {
-        ++*n;
-        return true;
-    }
-    return mt_idmap_put(sizes, size, 1);
-}
-
 /* Where a size comes so often that it is once a layer more, it is of a layer: the sum over those.
  * Of gradients there are at most as many as parameters; more is scratch whose end the trace does
  * not hold. */
@@ -181,7 +166,7 @@ static bool add_weight(struct weight *w, uint64_t size)
     if (w->most && (!may || *may < w->layers || (have && *have >= w->times * *may))) {
         return true;
     }
-    if (!count_size(&w->sizes, size)) {
+    if (!mt_count_key(&w->sizes, size)) {
         return false;
     }
     w->bytes += *mt_idmap_find(&w->sizes, size) % w->layers == 0 ? size : 0;

@@ -11,6 +11,7 @@
 #include "support/checked.h"
 #include "support/mem.h"
 
+#include "heap/findings/counting.h"
 #include "heap/findings/model_layers.h"
 #include "heap/findings/peak.h"
 #include "heap/findings/phases.h"
@@ -131,12 +132,6 @@ static bool find_runs(struct mt_trace_steps *x, const unsigned char *phases)
 
 /* ---- warm-up, and what stands out ---- */
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Reading one figure of a row; -1 as time: none. */
 enum figure { FIGURE_PEAK, FIGURE_TRAINING, FIGURE_DRIVER, FIGURE_US, FIGURE_REQUESTS };
 
@@ -173,7 +168,7 @@ static uint64_t median(const struct mt_trace_steps *x, struct range of, enum fig
         scratch[i] = figure_of(&x->rows.v[of.first + i], f);
     }
     if (n) {
-        qsort(scratch, n, sizeof *scratch, compare_u64);
+        qsort(scratch, n, sizeof *scratch, mt_compare_u64);
     }
     return n ? scratch[n / 2] : 0;
 }
@@ -237,7 +232,7 @@ static void mark_odd(struct mt_trace_steps *x, uint64_t *scratch)
             uint64_t v = figure_of(&x->rows.v[of.first + i], (enum figure)f);
             scratch[i] = v > middle ? v - middle : middle - v;
         }
-        qsort(scratch, n, sizeof *scratch, compare_u64);
+        qsort(scratch, n, sizeof *scratch, mt_compare_u64);
         mark_figure(x, of, (struct usual){(enum figure)f, middle, scratch[n / 2]}, BITS[f]);
     }
 }

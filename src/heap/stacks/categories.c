@@ -15,6 +15,7 @@
 #include "support/vec.h"
 
 #include "heap/walk/annotation_cursor.h"
+#include "heap/findings/counting.h"
 #include "heap/stacks/category_evidence.h"
 
 static const char *const WORDS[MT_CATEGORY_COUNT] = {
@@ -287,13 +288,6 @@ static void sort_stack(struct mt_categories *c, const struct mt_rules *r,
     c->fixed[stack] = first < r->own;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The frames of the stacks that are named, each once, by file: file id << 32 | frame. */
 static bool frames_by_file(const struct mt_snapshot *s, const unsigned char *named,
                            struct frame_list *out)
@@ -309,7 +303,7 @@ static bool frames_by_file(const struct mt_snapshot *s, const unsigned char *nam
         }
     }
     if (out->n) {
-        qsort(out->v, out->n, sizeof *out->v, compare_keys);
+        qsort(out->v, out->n, sizeof *out->v, mt_compare_u64);
     }
     mt_mem_free(seen);
     return ok;

@@ -26,6 +26,7 @@
 #include "support/mem.h"
 #include "support/vec.h"
 
+#include "heap/findings/counting.h"
 #include "heap/findings/passes.h"
 #include "heap/stacks/stack_roles.h"
 #include "heap/stacks/workspaces.h"
@@ -65,16 +66,6 @@ static void set(struct weighing *x, size_t i, enum mt_category category, enum mt
     x->c->events_sure[i] = (unsigned char)sure;
 }
 
-static bool count_key(struct mt_idmap *counts, uint64_t key)
-{
-    uint32_t *n = mt_idmap_find(counts, key);
-    if (n) {
-        (*n)++;
-        return true;
-    }
-    return mt_idmap_put(counts, key, 1);
-}
-
 static uint32_t count_of(const struct mt_idmap *counts, uint64_t key)
 {
     const uint32_t *n = mt_idmap_find(counts, key);
@@ -98,11 +89,11 @@ static bool collect_lasting(struct weighing *x)
     bool ok = true;
     for (size_t i = 0; ok && first != MT_NEVER && i < first; i++) {
         ok = !is_alloc(x, i) || x->r->partner[i] < last ||
-             count_key(&x->lasting, x->r->events[i].size);
+             mt_count_key(&x->lasting, x->r->events[i].size);
     }
     for (size_t i = 0; ok && first != MT_NEVER && i < x->r->ghosts.n; i++) {
         const struct mt_ghost *g = &x->r->ghosts.v[i];
-        ok = (g->freed != MT_NEVER && g->freed < last) || count_key(&x->lasting, g->size);
+        ok = (g->freed != MT_NEVER && g->freed < last) || mt_count_key(&x->lasting, g->size);
     }
     return ok;
 }
@@ -121,7 +112,7 @@ static bool pairs(struct weighing *x, size_t i, const struct next *next, bool *o
     uint64_t size = x->r->events[i].size;
     bool found = x->r->partner[i] > next->last_backward &&
                  count_of(&x->paired, size) < count_of(&x->lasting, size);
-    *ok &= !found || count_key(&x->paired, size);
+    *ok &= !found || mt_count_key(&x->paired, size);
     return found;
 }
 
@@ -259,7 +250,7 @@ static bool collect_gradients(struct weighing *x)
     for (size_t i = 0; ok && i < done; i++) {
         bool there =
             is_alloc(x, i) && x->c->events[i] == MT_CATEGORY_GRADIENT && x->r->partner[i] >= done;
-        ok = !there || count_key(&x->gradients, x->r->events[i].size);
+        ok = !there || mt_count_key(&x->gradients, x->r->events[i].size);
         x->gradient_bytes += there ? x->r->events[i].size : 0;
     }
     return ok;
@@ -279,7 +270,7 @@ static bool match_add(struct match *m, const struct weighing *x, uint64_t size)
         return true;
     }
     m->bytes += !have || *have < *want ? size : 0;
-    return count_key(&m->sizes, size);
+    return mt_count_key(&m->sizes, size);
 }
 
 /* Nine tenths: parameters that got no gradient, or an odd buffer, do not spoil it. */
@@ -313,7 +304,7 @@ static bool sort_ghosts(struct weighing *x)
             x->c->ghosts[i] = (unsigned char)call_nth(n ? *n : 0, *want);
             bool first = x->c->ghosts[i] == MT_CATEGORY_PARAMETER;
             x->c->ghosts_sure[i] = first ? MT_SURE_MEDIUM : MT_SURE_LOW;
-            ok = count_key(&used, size);
+            ok = mt_count_key(&used, size);
         }
     }
     mt_idmap_release(&m.sizes);

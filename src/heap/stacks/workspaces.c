@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap/stacks/workspaces.h"
 
+#include "heap/findings/counting.h"
 #include "support/hash.h"
 #include "support/mem.h"
 #include "support/vec.h"
@@ -38,16 +39,6 @@ static uint64_t twin_key(const struct mt_event *e)
     return mt_hash_mix(e->size, (uint64_t)e->stack << 16 | e->stream);
 }
 
-static bool count_key(struct mt_idmap *counts, uint64_t key)
-{
-    uint32_t *n = mt_idmap_find(counts, key);
-    if (n) {
-        (*n)++;
-        return true;
-    }
-    return mt_idmap_put(counts, key, 1);
-}
-
 static bool collect_kept(struct kept *k, const struct search *x)
 {
     bool ok = true;
@@ -56,8 +47,8 @@ static bool collect_kept(struct kept *k, const struct search *x)
         const struct mt_event *e = &x->r->events[i];
         if (is_alloc(x, i) && x->r->partner[i] == MT_NEVER &&
             (mt_workspace_size(e->size) || e->size == MT_TORCH_WORKSPACE_LT)) {
-            ok = count_key(&k->all, twin_key(e)) &&
-                 (i >= k->last_pass || count_key(&k->old, twin_key(e)));
+            ok = mt_count_key(&k->all, twin_key(e)) &&
+                 (i >= k->last_pass || mt_count_key(&k->old, twin_key(e)));
         }
     }
     return ok;
