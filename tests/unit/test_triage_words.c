@@ -429,6 +429,17 @@ START_TEST(as_the_log_tells)
          "Error: System is out of GPU and shared host memory\n",
          {"no_numbers", "Simplify the scene"},
          {"host's memory"}},
+        {"Warning  OOMKilled container vllm in pod vllm-0: container exceeded memory limit 64Gi\n",
+         {"The container was killed"},
+         {"Slurm"}},
+        {"  File \"/x/text_generation_server/utils/weights.py\", line 150, in get_tensor\n" FULL,
+         {"loading the model", "--quantize"},
+         {"prefill"}},
+        {"  image = pipe(\"cat\", height=1536)\n  File "
+         "\"/x/site-packages/diffusers/models/attention_"
+         "processor.py\", line 3, in __call__\nRuntimeError: Invalid buffer size: 19.53 GiB\n",
+         {"larger than the device allows", "enable_attention_slicing"},
+         {"this card", "cpu_offload"}},
         {"train.service: Failed with result 'oom-kill'.\n",
          {"The kernel killed"},
          {"Slurm", "sacct"}},

@@ -22,6 +22,7 @@ static const struct {
     {MT_STR_INIT("load_weights"), MT_PHASE_LOADING, false},
     {MT_STR_INIT("load_checkpoint"), MT_PHASE_LOADING, false},
     {MT_STR_INIT("model_loader"), MT_PHASE_LOADING, false},
+    {MT_STR_INIT("utils/weights.py"), MT_PHASE_LOADING, false},
     {MT_STR_INIT("create_weights"), MT_PHASE_LOADING, false},
     {MT_STR_INIT("initialize_model"), MT_PHASE_LOADING, false},
     {MT_STR_INIT("modeling_utils.py"), MT_PHASE_LOADING, false},
@@ -278,10 +279,11 @@ static struct mt_str quoted(struct mt_str s, const char *stops)
 static bool is_installed(struct mt_str path)
 {
     static const struct mt_str PARTS[] = {
-        MT_STR_INIT("-packages"), MT_STR_INIT("/lib/python"),  MT_STR_INIT("\\lib\\"),
-        MT_STR_INIT("torch/"),    MT_STR_INIT("\\Lib\\"),      MT_STR_INIT("/bin/"),
-        MT_STR_INIT("torch\\"),   MT_STR_INIT("transformers"), MT_STR_INIT("deepspeed/"),
-        MT_STR_INIT("<"),         MT_STR_INIT("importlib"),    MT_STR_INIT("runpy"),
+        MT_STR_INIT("-packages"), MT_STR_INIT("/lib/python"),   MT_STR_INIT("\\lib\\"),
+        MT_STR_INIT("torch/"),    MT_STR_INIT("\\Lib\\"),       MT_STR_INIT("/bin/"),
+        MT_STR_INIT("torch\\"),   MT_STR_INIT("transformers"),  MT_STR_INIT("deepspeed/"),
+        MT_STR_INIT("axolotl"),   MT_STR_INIT("LLaMA-Factory"), MT_STR_INIT("egatron"),
+        MT_STR_INIT("<"),         MT_STR_INIT("importlib"),     MT_STR_INIT("runpy"),
     };
     return mt_log_has_any(path, PARTS, MT_COUNT(PARTS));
 }

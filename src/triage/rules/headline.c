@@ -49,6 +49,9 @@ const char *mt_facts_headline(const struct mt_facts *f, const struct mt_rule *ru
     switch (rule->verdict) {
     case MT_VERDICT_NOT_ENOUGH: return not_enough(f);
     case MT_VERDICT_OVERSIZED_REQUEST:
+        if (rule->holds == mt_when_is_kind_oversize && mt_facts_has(f, MT_OOM_REQUESTED)) {
+            return "One single buffer is larger than the device allows.";
+        }
         if (rule->holds == mt_when_request_beyond_limit) {
             return "One single allocation asked for more than this process may take.";
         }
