@@ -305,15 +305,21 @@ static void decide_unknown(struct mt_triage_result *out, const char *headline)
     out->headline = headline;
 }
 
+/* `file` NULL: in any. */
+static bool is_said(const struct mt_triage *t, enum mt_said what, const char *file)
+{
+    bool said = false;
+    for (size_t i = 0; i < t->log.notes.n; i++) {
+        const struct mt_notes *n = &t->log.notes.v[i];
+        said |= n->said[what].known && (!file || n->file == file);
+    }
+    return said;
+}
+
 /* The file is no log but a profiler's trace, whose numbers are no step prints. */
 static bool is_trace(const struct mt_triage *t, const char *file)
 {
-    bool trace = false;
-    for (size_t i = 0; i < t->log.notes.n; i++) {
-        const struct mt_notes *n = &t->log.notes.v[i];
-        trace |= n->said[MT_SAID_TRACE].known && (!file || n->file == file);
-    }
-    return trace;
+    return is_said(t, MT_SAID_TRACE, file);
 }
 
 static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
@@ -333,6 +339,10 @@ static void decide_nothing(struct mt_triage *t, struct mt_triage_result *out)
                         : "No sign of a GPU out-of-memory error was found.";
     if (t->log.lines > 0 && mt_evidence_nothing(t)) {
         decide_unknown(out, "An out-of-memory event was counted, but no message of it is here.");
+    }
+    if (is_said(t, MT_SAID_RMM_FAILURE, NULL)) {
+        decide_unknown(out, "An allocation failed, as RMM's log tells; no message of it is here.");
+        mt_evidence_add(t, "memtool peak and memtool trace of that log tell what was alive then.");
     }
     if (is_trace(t, NULL)) {
         mt_evidence_add(t, "The file is a profiler's trace, not a log: memtool info tells what it "

@@ -131,6 +131,8 @@ static const struct row {
      "not a memory snapshot (it is text, as of a log)"},
     {BYTES("{\"level\":\"info\"}\n{\"level\":\"error\"}"), MT_FORMAT, 17,
      "not a memory snapshot (JSON: expected the end, found '{' at byte 17)"},
+    {BYTES("[{\"name\": \"[memory]\"}"), MT_FORMAT, 21,
+     "not a memory snapshot (the input ends in the middle, at byte 21 (inside JSON))"},
     {BYTES("<rank0> Traceback"), MT_FORMAT, MT_NO_OFFSET,
      "not a memory snapshot (it is text, as of a log)"},
     {BYTES("(dp rank 0) Traceback\n"), MT_FORMAT, MT_NO_OFFSET,

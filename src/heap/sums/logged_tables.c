@@ -489,6 +489,21 @@ static bool is_first_of_series(const struct mt_logged *l, size_t i)
     return true;
 }
 
+/* A line in which the ends of lines are written out, as loggers of JSON do, is several. */
+static bool read_whole_line(struct mt_logged *out, struct readings *all, struct mt_str line,
+                            size_t number)
+{
+    static const struct mt_str END = MT_STR_INIT("\\n"), TITLE = MT_STR_INIT("CUDA memory summary");
+    bool ok = true, written = mt_str_find(line, TITLE) != SIZE_MAX;
+    size_t n = written ? mt_str_find(line, END) : SIZE_MAX;
+    for (; ok && n != SIZE_MAX; n = mt_str_find(line, END)) {
+        ok = read_line(out, all, (struct mt_str){line.p, n}, number);
+        line.p += n + END.n;
+        line.n -= n + END.n;
+    }
+    return ok && read_line(out, all, line, number);
+}
+
 static bool read_lines(struct mt_logged *out, struct mt_str log)
 {
     struct readings all = {0};
@@ -496,7 +511,7 @@ static bool read_lines(struct mt_logged *out, struct mt_str log)
     for (size_t number = 1; ok && log.n; number++) {
         const char *newline = memchr(log.p, '\n', log.n);
         size_t n = newline ? (size_t)(newline - log.p) : log.n;
-        ok = read_line(out, &all, (struct mt_str){log.p, n}, number);
+        ok = read_whole_line(out, &all, (struct mt_str){log.p, n}, number);
         size_t skip = newline ? n + 1 : n;
         log.p += skip;
         log.n -= skip;

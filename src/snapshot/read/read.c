@@ -139,7 +139,8 @@ static bool is_prefix(struct mt_str line)
     while (at < line.n && line.p[at] == ' ') {
         at++;
     }
-    return at < line.n && !strchr(",]}<\r\n", line.p[at]);
+    bool json = line.p[0] == '[' && line.n > 1 && strchr("[{\"", line.p[1]) != NULL;
+    return !json && at < line.n && !strchr(",]}<\r\n", line.p[at]);
 }
 
 bool mt_text_is_log(struct mt_str head)

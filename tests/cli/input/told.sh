@@ -27,3 +27,5 @@ EOF
 sed 's|Type": 1|Type": 0|' old.json > host.json
 "$MEMTOOL" info old.json
 "$MEMTOOL" info host.json
+# RMM's log of an allocation that failed is no log without a failure.
+"$MEMTOOL" triage rmm.csv | sed -n '/VERDICT/,/^$/p'

@@ -14,3 +14,8 @@ for f in devices.log numbers.log ranks.json named.log types.log loop.log; do
     "$MEMTOOL" summary $f | grep -E '^ *[0-9]+ |RANK'
 done
 "$MEMTOOL" summary units.log 2>&1 | head -n 1
+# A table whose lines a logger wrote out in one.
+"$MEMTOOL" summary "$TESTDATA/good/graphs.pickle" > table.txt
+{ printf '{"msg": "'; sed -z 's/\n/\\n/g' table.txt; printf '"}\n'; } > one_line.json
+"$MEMTOOL" summary one_line.json | grep -E '^ *[0-9]+ '
+"$MEMTOOL" stats one_line.json | sed -n '4,6p'
