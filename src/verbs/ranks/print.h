@@ -29,8 +29,6 @@ void mt_rank_stack_label(struct mt_buf *b, const struct mt_report *r, const stru
  * of a pipeline. Errors: MT_NOMEM. */
 enum mt_status mt_report_stages(const struct mt_report *r, const struct mt_ranks_result *x,
                                 struct mt_error *err) MT_NODISCARD;
-/* The key "stages". False when out of memory. */
-void mt_out_stages(struct mt_out root, const struct mt_ranks_result *x);
 
 /* Errors: MT_NOMEM. */
 enum mt_status mt_report_ranks_text(const struct mt_report *r, const struct mt_ranks *ranks,

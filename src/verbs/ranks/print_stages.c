@@ -53,23 +53,3 @@ enum mt_status mt_report_stages(const struct mt_report *r, const struct mt_ranks
     }
     return status;
 }
-
-static void put_stage(struct mt_out list, const struct mt_rank_stage *stage)
-{
-    bool known = stage->peak.n > 0;
-    struct mt_out o = mt_out_object(list, NULL);
-    mt_out_i64(o, "stage", stage->stage);
-    mt_out_u64(o, "ranks", stage->ranks);
-    mt_out_known(o, "min_bytes", known, stage->peak.min);
-    mt_out_known(o, "median_bytes", known, stage->peak.median);
-    mt_out_known(o, "max_bytes", known, stage->peak.max);
-    mt_out_bool(o, "odd", stage->odd);
-}
-
-void mt_out_stages(struct mt_out root, const struct mt_ranks_result *x)
-{
-    struct mt_out list = mt_out_array(root, "stages");
-    for (size_t i = 0; i < x->stages.n; i++) {
-        put_stage(list, &x->stages.v[i]);
-    }
-}
