@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The same for programs: top/1, and the text format of Prometheus. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "print/report_json.h"
@@ -113,17 +114,9 @@ static void head(FILE *out, const char *name, const char *type, const char *help
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static uint64_t card_total(const struct mt_top_card *c)
-{
-    return c->total;
-}
-static uint64_t card_used(const struct mt_top_card *c)
-{
-    return c->used;
-}
-
+/* `at`: where the figure stands in a card. */
 static void put_cards(const struct mt_top *top, FILE *out, const char *name, const char *help,
-                      uint64_t (*get)(const struct mt_top_card *c))
+                      size_t at)
 {
     head(out, name, "gauge", help);
     for (size_t i = 0; i < top->cards.list.n; i++) {
@@ -133,7 +126,7 @@ static void put_cards(const struct mt_top *top, FILE *out, const char *name, con
         }
         fprintf(out, "%s{card=\"%u\",uuid=\"", name, c->index);
         put_label(out, c->uuid);
-        fprintf(out, "\"} %llu\n", (unsigned long long)get(c));
+        fprintf(out, "\"} %" PRIu64 "\n", *(const uint64_t *)((const char *)c + at));
     }
 }
 
@@ -167,8 +160,10 @@ void mt_top_prometheus(const struct mt_top *top, FILE *out)
         {"memtool_retries_total", "counter", "Requests that had to empty the cache."},
         {"memtool_ooms_total", "counter", "Requests that failed."},
     };
-    put_cards(top, out, "memtool_card_total_bytes", "Memory of the card.", card_total);
-    put_cards(top, out, "memtool_card_used_bytes", "Memory of the card in use.", card_used);
+    put_cards(top, out, "memtool_card_total_bytes", "Memory of the card.",
+              offsetof(struct mt_top_card, total));
+    put_cards(top, out, "memtool_card_used_bytes", "Memory of the card in use.",
+              offsetof(struct mt_top_card, used));
     for (size_t m = 0; m < MT_COUNT(METRICS); m++) {
         head(out, METRICS[m].name, METRICS[m].type, METRICS[m].help);
         for (size_t i = 0; i < top->rows.n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the figures of a process say: rates, and whether it grows. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,29 +10,11 @@
 
 bool mt_top_sample_parse(const char *line, struct mt_top_sample *s)
 {
-    unsigned long long live, low, reserved, requests, calls, misses, retries, ooms, hole,
-        free_bytes, total;
-    long long time_us;
-    int n =
-        sscanf(line, "%d %lld %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %95s %95[^\n]",
-               &s->device, &time_us, &live, &low, &reserved, &requests, &calls, &misses, &retries,
-               &ooms, &hole, &free_bytes, &total, s->uuid, s->name);
-    if (n != 15) {
-        return false;
-    }
-    s->time_us = time_us;
-    s->live = live;
-    s->low = low;
-    s->reserved = reserved;
-    s->requests = requests;
-    s->calls = calls;
-    s->misses = misses;
-    s->retries = retries;
-    s->ooms = ooms;
-    s->hole = hole;
-    s->free = free_bytes;
-    s->total = total;
-    return true;
+#define N " %" SCNu64
+    return sscanf(line, "%d %" SCNd64 N N N N N N N N N N N " %95s %95[^\n]", &s->device,
+                  &s->time_us, &s->live, &s->low, &s->reserved, &s->requests, &s->calls, &s->misses,
+                  &s->retries, &s->ooms, &s->hole, &s->free, &s->total, s->uuid, s->name) == 15;
+#undef N
 }
 
 void mt_top_row_put(struct mt_top_row *row, const struct mt_top_sample *s)
