@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "print/report_json.h"
+
 bool mt_check_ok(const struct mt_check_outcome *o)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -47,7 +49,7 @@ static void say_leak(struct mt_buf *b, const struct mt_report *r, const struct m
         mt_buf_text(b, "no leak");
     } else {
         mt_buf_printf(b, "live memory rises by %s %s", mt_report_size(r, x->found).s,
-                      x->by_prints ? "from print to print" : "a step");
+                      x->by_prints ? "from print to print" : "per step");
     }
 }
 

@@ -2,6 +2,7 @@
 /* Outcomes as SARIF 2.1.0 (OASIS, 2020): a result for each budget that is broken and each file that
  * cannot be read; what is kept is no result. */
 #include <memtool/version.h>
+#include <string.h>
 
 #include "print/report_json.h"
 #include "verbs/check/print.h"
@@ -18,6 +19,23 @@ static void put_rules(struct mt_out driver)
     mt_out_text(mt_out_object(rules, NULL), "id", UNREADABLE);
 }
 
+/* A path as a URI: RFC 3986 leaves few bytes as they are. */
+static void put_uri(struct mt_out o, const char *path)
+{
+    static const char PLAIN[] =
+        "-._~/ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    struct mt_buf b = {0};
+    for (const char *c = path; *c; c++) {
+        if (strchr(PLAIN, *c)) {
+            mt_buf_char(&b, *c);
+        } else {
+            mt_buf_printf(&b, "%%%02X", (unsigned char)*c);
+        }
+    }
+    mt_out_buf(o, "uri", &b);
+    mt_buf_release(&b);
+}
+
 static void put_result(struct mt_out results, const char *rule, const char *file,
                        struct mt_str message)
 {
@@ -27,7 +45,7 @@ static void put_result(struct mt_out results, const char *rule, const char *file
     mt_out_str(mt_out_object(o, "message"), "text", message);
     struct mt_out place = mt_out_object(mt_out_array(o, "locations"), NULL);
     struct mt_out physical = mt_out_object(place, "physicalLocation");
-    mt_out_text(mt_out_object(physical, "artifactLocation"), "uri", file);
+    put_uri(mt_out_object(physical, "artifactLocation"), file);
 }
 
 static void put_outcome(struct mt_out results, const struct mt_check_outcome *o)

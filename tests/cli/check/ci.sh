@@ -11,3 +11,4 @@ cat all.xml
 if command -v python3 >/dev/null; then
     python3 -c 'import sys, xml.dom.minidom as m; [m.parse(f) for f in sys.argv[1:]]' ok.xml broken.xml all.xml open.xml
 fi
+"$MEMTOOL" check --max-peak 1MiB --sarif odd.sarif 'a<&".pickle' >/dev/null || grep -o '"uri":.*' odd.sarif
