@@ -34,26 +34,33 @@ class Layers {
     }
 }
 
-// What events do to memory in use: calls add(allocation, 1 | -1) for what begins and what ends with it.
-function eachChange(device, event, add) {
-    const kind = device.kindOf[device.action[event]];
-    const which = device.eventAlloc[event];
-    if (kind === 1 && device.unseenEnds.has(event)) {
-        add(device.unseenEnds.get(event), -1);
-    }
-    if (which !== NEVER && (kind === 1 || kind === 3)) {
-        add(which, kind === 1 ? 1 : -1);
-    }
+// A step of memory in use: change(totals, allocation, 1 | -1) for what begins and what ends with the event. It runs for
+// millions of events, so it makes no objects.
+function stepOfMemory(device, change) {
+    const { action, kindOf, eventAlloc, unseenEnds } = device;
+    const none = NEVER;
+    return (totals, event) => {
+        const which = eventAlloc[event];
+        const kind = kindOf[action[event]];
+        if (which === none || (kind !== 1 && kind !== 3)) {
+            return;
+        }
+        change(totals, which, kind === 1 ? 1 : -1);
+        if (kind === 1 && unseenEnds.size && unseenEnds.has(event)) {
+            change(totals, unseenEnds.get(event), -1);
+        }
+    };
 }
 
 // Layers of requested bytes, of the bands that `bandOf` gives each allocation.
 function layersOfMemory(device, width, bandOf) {
-    const bytes = (which) => device.sizes[device.alloc.size[which]];
+    const { sizes, alloc: { size } } = device;
+    const change = (totals, which, sign) => { totals[bandOf(which)] += sign * sizes[size[which]]; };
     const before = new Float64Array(width);
     for (let g = 0; g < device.ghostCount; g++) {
-        before[bandOf(g)] += bytes(g);
+        change(before, g, 1);
     }
-    return new Layers(device.n, before, (totals, event) => eachChange(device, event, (which, sign) => { totals[bandOf(which)] += sign * bytes(which); }));
+    return new Layers(device.n, before, stepOfMemory(device, change));
 }
 
 // How reserved memory changes, by event: { before, step }. `bandOf` gives each piece its band.
@@ -174,17 +181,18 @@ function chartOfPools(device) {
         ({ stack: NEVER, name: `${poolName(device, key)}: ${words}`, light: PALETTE.light[i], dark: PALETTE.dark[i], alpha })));
     const bandOf = (piece) => 2 * (numbers.get(poolKey(piece)) ?? shown.length);
     const { before, step } = changesOfPieces(device, bands.length + 2, (piece) => bandOf(piece) + 1);
-    const use = (totals, which, sign) => {
+    const change = (totals, which, sign) => {
         const band = bandOf(device.pieceOf(which));
         totals[band] += sign * device.blockBytes(which);
         totals[band + 1] -= sign * device.blockBytes(which);
     };
     for (let g = 0; g < device.ghostCount; g++) {
-        use(before, g, 1);
+        change(before, g, 1);
     }
+    const inUse = stepOfMemory(device, change);
     const both = (totals, event) => {
         step(totals, event);
-        eachChange(device, event, (which, sign) => use(totals, which, sign));
+        inUse(totals, event);
     };
     return { bands, layers: new Layers(device.n, before, both), others: bytes.size - shown.length, reserved: true };
 }

@@ -217,7 +217,8 @@ class Device {
                 bandOf[stack] = band;
             }
         });
-        this.stackBandOf = (which) => (which < this.ghostCount && older >= 0 ? older : bandOf[this.alloc.stack[which]]);
+        const { ghostCount, alloc: { stack } } = this;
+        this.stackBandOf = (which) => (which < ghostCount && older >= 0 ? older : bandOf[stack[which]]);
     }
 
     // Chooses what bands and colours tell apart: one of GROUPINGS.
