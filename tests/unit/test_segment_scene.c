@@ -4,7 +4,7 @@
 
 #include "verbs/plots/plots.h"
 
-#include "verbs/plots/segments/rows.h"
+#include "verbs/plots/segments/row_layout.h"
 
 #include "made_trace.h"
 #include "scene_checks.h"

@@ -9,7 +9,7 @@
 #include "draw/plot.h"
 #include "verbs/plots/chart.h"
 #include "verbs/plots/segments/holders.h"
-#include "verbs/plots/segments/rows.h"
+#include "verbs/plots/segments/row_layout.h"
 
 #define MT_SEGMENT_MARGIN 24.0
 #define MT_SEGMENT_LABEL_W 196.0    /* left of the lines */

@@ -10,7 +10,7 @@
 #include "draw/paint/term_draw.h"
 #include "draw/scene.h"
 #include "verbs/plots/segments/holders.h"
-#include "verbs/plots/segments/rows.h"
+#include "verbs/plots/segments/row_layout.h"
 #include "verbs/plots/segments/segment_picture.h"
 #include "verbs/plots/trace/trace_words.h"
 

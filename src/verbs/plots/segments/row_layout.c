@@ -4,7 +4,7 @@
  * are enlarged by a power of two, and the picture says so. The scale is found by trying: the
  * smallest number of bytes a line for which all lines fit.
  */
-#include "verbs/plots/segments/rows.h"
+#include "verbs/plots/segments/row_layout.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments in rows: groups of one pool and stream, packed into lines to scale. */
-#ifndef MEMTOOL_VERBS_PLOTS_SEGMENTS_ROWS_H
-#define MEMTOOL_VERBS_PLOTS_SEGMENTS_ROWS_H
+#ifndef MEMTOOL_VERBS_PLOTS_SEGMENTS_ROW_LAYOUT_H
+#define MEMTOOL_VERBS_PLOTS_SEGMENTS_ROW_LAYOUT_H
 
 #include "draw/plot.h"
 #include "heap/walk/state.h"
