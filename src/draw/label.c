@@ -3,6 +3,7 @@
  * all verbs agree on it. */
 #include "draw/label.h"
 #include "heap/stacks/frames.h"
+#include "support/utf8.h"
 
 static const struct mt_str CALLED_AT = MT_STR_INIT("called at ");
 
@@ -23,13 +24,7 @@ enum { MOST_SHOWN = 1000 };
 
 static struct mt_str shown_part(struct mt_str s)
 {
-    if (s.n > MOST_SHOWN) {
-        s.n = MOST_SHOWN;
-        while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80) { /* not inside a character */
-            s.n--;
-        }
-    }
-    return s;
+    return s.n > MOST_SHOWN ? (struct mt_str){s.p, mt_utf8_cut(s.p, MOST_SHOWN)} : s;
 }
 
 static void add_name(struct mt_buf *b, struct mt_str name)

@@ -24,6 +24,16 @@ size_t mt_utf8_decode_any(struct mt_str s, uint32_t *code);
 /* Whether s is UTF-8, with surrogates in three bytes. */
 bool mt_utf8_is_python(struct mt_str s);
 
+/* At most n, and no end inside a character of p, which has more than n bytes. */
+static inline size_t mt_utf8_cut(const char *p, size_t n)
+{
+    size_t cut = n;
+    while (cut > 0 && n - cut < 3 && ((unsigned char)p[cut] & 0xc0) == 0x80) {
+        cut--;
+    }
+    return cut;
+}
+
 /* Appends a code point of at most 0x1fffff; surrogates in three bytes. */
 void mt_utf8_add(struct mt_buf *b, uint32_t code);
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "support/utf8.h"
+
 struct text_out {
     struct mt_range_name *name;
     size_t n;
@@ -40,25 +42,6 @@ static void put_code(struct text_out *o, uint32_t c)
     put_char(o, b, n);
 }
 
-/* Bytes of the UTF-8 character at p; 0 when it is none. */
-static size_t utf8_length(const char *p)
-{
-    unsigned char c = (unsigned char)*p;
-    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : 4;
-    uint32_t code = n == 1 ? c : c & (0xffu >> (n + 1));
-    if (n == 4 && (c < 0xf0 || c > 0xf4)) {
-        return 0;
-    }
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        code = code << 6 | ((unsigned char)p[i] & 0x3f);
-    }
-    bool shortest = n < 3 || code >= (n == 3 ? 0x800u : 0x10000u);
-    return shortest && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
-}
-
 static struct mt_range_name finished(struct text_out *o)
 {
     if (o->n == 0) {
@@ -72,14 +55,17 @@ struct mt_range_name mt_range_name_bytes(const char *p)
 {
     struct mt_range_name name;
     struct text_out o = {.name = &name};
-    while (p && *p && !o.full) {
-        size_t n = utf8_length(p);
+    struct mt_str rest = mt_str_from(p ? p : "");
+    while (rest.n > 0 && !o.full) {
+        uint32_t code;
+        size_t n = mt_utf8_decode(rest, &code);
         if (n > 0) {
-            put_char(&o, p, n);
+            put_char(&o, rest.p, n);
         } else {
             put_code(&o, 0xfffd);
         }
-        p += n > 0 ? n : 1;
+        n = n > 0 ? n : 1;
+        rest = (struct mt_str){rest.p + n, rest.n - n};
     }
     return finished(&o);
 }

@@ -10,6 +10,7 @@
 #include "support/mem.h"
 
 #include "live/stacks/c_stack.h"
+#include "support/utf8.h"
 
 enum { LINE = 64, EVENTS_A_LINE = LINE / sizeof(struct mt_record_event) };
 
@@ -292,10 +293,7 @@ void mt_recorder_mark(struct mt_recorder *r, int device, const char *name, bool 
     }
     struct mt_record_mark *m = &r->marks[r->n_marks++ % MT_RECORD_MARKS_MAX];
     size_t n = strlen(name);
-    n = n < sizeof m->name - 1 ? n : sizeof m->name - 1;
-    while (n > 0 && n < strlen(name) && ((unsigned char)name[n] & 0xc0) == 0x80) {
-        n--; /* not in the middle of a UTF-8 character */
-    }
+    n = n < sizeof m->name ? n : mt_utf8_cut(name, sizeof m->name - 1);
     *m = (struct mt_record_mark){.time_us = r->clock.now_us, .device = device, .end = end};
     memcpy(m->name, name, n);
 }

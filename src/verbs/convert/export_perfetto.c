@@ -14,6 +14,7 @@
 
 #include "print/report.h"
 #include "support/hash.h"
+#include "support/utf8.h"
 
 struct mark {
     uint32_t name; /* string id */
@@ -168,13 +169,7 @@ static struct mt_str shown_name(const struct tracing *t, uint32_t id)
 {
     enum { SHOWN = 1024 };
     struct mt_str name = mt_snapshot_str(t->x->s, id);
-    if (name.n > SHOWN) {
-        name.n = SHOWN;
-        while (name.n > SHOWN - 4 && ((unsigned char)name.p[name.n] & 0xc0) == 0x80) {
-            name.n--; /* whole characters */
-        }
-    }
-    return name;
+    return name.n > SHOWN ? (struct mt_str){name.p, mt_utf8_cut(name.p, SHOWN)} : name;
 }
 
 static void put_annotations(const struct tracing *t)

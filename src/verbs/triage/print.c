@@ -8,6 +8,7 @@
 
 #include "verbs/triage/print.h"
 #include "verbs/triage/triage_bar.h"
+#include "support/utf8.h"
 
 enum { STEPS_SHOWN = 3, LEFT_OUT_LINES = 2 /* what names the rest */, OTHERS_SHOWN = 5 };
 
@@ -164,9 +165,7 @@ static size_t fit(const char *text, int room)
     const char *next;
     size_t n = mt_text_line(text, room, &next);
     if (n > (size_t)room && !memchr(text, ' ', n)) {
-        for (n = (size_t)room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;) {
-            n--;
-        }
+        n = mt_utf8_cut(text, (size_t)room);
     }
     return n;
 }
