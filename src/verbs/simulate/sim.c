@@ -183,7 +183,9 @@ static void begin_run(struct mt_sim_run *run, struct mt_str conf, bool recorded)
 {
     *run = (struct mt_sim_run){.recorded = recorded};
     size_t n = conf.n < sizeof run->conf - 1 ? conf.n : sizeof run->conf - 1;
-    memcpy(run->conf, conf.p, n);
+    if (n > 0) { /* else conf.p may be NULL */
+        memcpy(run->conf, conf.p, n);
+    }
 }
 
 void mt_sim_run_release(struct mt_sim_run *r)
