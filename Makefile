@@ -47,9 +47,9 @@ endif
 
 OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_debug := -O0 -g3 -DMT_EXPENSIVE=1
-OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DMT_EXPENSIVE=1
+OPT_asan := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DMT_EXPENSIVE=1
 OPT_static := $(OPT_release) -DMT_STATIC
-OPT_tsan := -O1 -g -fsanitize=thread
+OPT_tsan := -O1 -g1 -fsanitize=thread
 OPT_cov := -O0 -g --coverage
 # clang's: signed numbers that overflow, numbers that a conversion changes. Unsigned ones may wrap: hashes, words of
 # several bytes and `i-- > 0` do so on purpose.
